@@ -19,7 +19,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from io import BytesIO
 from pathlib import Path
+from typing import get_args
 
+import jinja2
 from babel import Locale
 from babel.messages.catalog import Catalog
 from babel.messages.catalog import Message as Entry
@@ -32,12 +34,26 @@ import cheaptalk.studies.people.items
 import cheaptalk.studies.people.path
 import cheaptalk.web.posted
 from cheaptalk.games.chip_trading.rules import PALETTE
-from cheaptalk.games.deal_or_no_deal.contexts import KINDS
+from cheaptalk.games.deal_or_no_deal.contexts import KINDS as ITEM_KINDS
 from cheaptalk.rules import game_title, games
 from cheaptalk.rules.game_spec import LANGUAGES, LOCALE
 from cheaptalk.rules.registry import GAMES, OURS
-from cheaptalk.studies.people.steps import PROMPT
-from cheaptalk.web.rooms.forms import fields, option_label
+from cheaptalk.studies.people.protocol import Ending
+from cheaptalk.studies.people.steps import PROMPT, STEPS
+from cheaptalk.studies.status import Stage
+from cheaptalk.text import plain
+from cheaptalk.web.console.account_pages import ROLES
+from cheaptalk.web.console.authentication import TABS
+from cheaptalk.web.console.designs.fields import Field, fields_of
+from cheaptalk.web.console.designs.pairings import PAIRINGS
+from cheaptalk.web.console.designs.rows import GRID_FIELDS, PERSON_FIELDS
+from cheaptalk.web.console.designs.study_form import STUDY
+from cheaptalk.web.console.designs.study_form_page import KINDS, SECTIONS, about_game
+from cheaptalk.web.console.translation import HtmlTranslation, nouns
+from cheaptalk.web.laboratory.staff import Role
+from cheaptalk.web.rooms.forms import fields as action_fields
+from cheaptalk.web.rooms.forms import option_label
+from cheaptalk.web.rooms.rooms import Stage as RoomStage
 
 Text = str | tuple[str, ...]
 Message = tuple[str | None, Text]
@@ -45,7 +61,10 @@ Message = tuple[str | None, Text]
 SOURCE = LANGUAGES[0]
 PACKAGE = Path(inspect.getfile(cheaptalk)).parent
 WEB = PACKAGE / "web"
-SENTENCE = re.compile("[A-Z][a-z]+ .+")
+SENTENCE = re.compile(
+    "(?:[A-Z][a-z]*|%[(][a-z]+[)]s) .+[.:?!\u2026\u201d]|Your questions or comments"
+)
+COUNTED = re.compile(r"""counted\(["'](.+?)["']\)""")
 METHODS = [("**.py", "python"), ("**.jinja", "jinja2")]
 OPTIONS = {"**.jinja": {"trimmed": "false", "silent": "false"}}
 KEYWORDS = {
@@ -103,28 +122,70 @@ def participants() -> set[Message]:
     return extract(WEB / "participants") | texts | quizzes | {(None, PROMPT)}
 
 
+def console() -> set[Message]:
+    """Return the texts of the researchers' pages: templates, notices, errors and form fields."""
+    environment = jinja2.Environment(
+        autoescape=True, extensions=["jinja2.ext.i18n", HtmlTranslation]
+    )
+    found: set[Message] = set()
+    for path in (WEB / "console").rglob("*.jinja"):
+        source = path.read_text(encoding="utf-8")
+        for _, function, text in environment.extract_translations(source):  # type: ignore[attr-defined]
+            parts = [text] if isinstance(text, str) else [part for part in text if part]
+            found.add((None, tuple(parts[:2]) if function == "ngettext" else parts[0]))
+        found |= {(None, nouns(noun)) for noun in COUNTED.findall(source)}
+    for path in (WEB / "console").rglob("*.py"):
+        found |= {(None, text) for text in _sentences(path.read_text(encoding="utf-8"))}
+        found |= {message for message in extract(path) if isinstance(message[1], tuple)}
+    return found | {(None, text) for text in _form_texts() if text}
+
+
+def _form_texts() -> Iterator[str]:
+    """Yield names of states, and labels and descriptions of the study form's fields."""
+    yield from (*TABS, *Role, *ROLES.values(), *Stage, *RoomStage)
+    yield from map(plain, (*get_args(Ending), *STEPS))
+    yield from (*SECTIONS, *PAIRINGS.values(), *KINDS.values(), "Size and budget", "paused")
+    yield from ("as for the whole study", "yes", "no")
+    fields = [*STUDY.values(), *PERSON_FIELDS, *GRID_FIELDS]
+    for name, game_spec in games().items():
+        if GAMES.origin(name) == OURS:
+            fields += fields_of(game_spec.rules).values()
+            yield about_game(name)
+    for field in fields:
+        yield from _field_texts(field)
+
+
+def _field_texts(field: Field) -> Iterator[str]:
+    yield from (field.label, field.meaning)
+    for part in field.fields:
+        yield from _field_texts(part)
+
+
 def _sentences(source: str) -> Iterator[str]:
-    """Yield the sentences in code that are not in docstrings."""
+    """Yield the sentences in code that are neither in docstrings nor parts of f-strings."""
     code = list(ast.walk(ast.parse(source)))
-    docstrings = {id(item.value) for item in code if isinstance(item, ast.Expr)}
+    hidden = {id(item.value) for item in code if isinstance(item, ast.Expr)}  # docstrings
+    hidden |= {id(part) for item in code if isinstance(item, ast.JoinedStr) for part in item.values}
     for element in code:
         if (
             isinstance(element, ast.Constant)
             and isinstance(element.value, str)
-            and id(element) not in docstrings
+            and id(element) not in hidden
+            and SENTENCE.fullmatch(element.value)
+            and "%(num)s" not in element.value
         ):
-            yield from SENTENCE.findall(element.value)
+            yield element.value
 
 
 def _names() -> Iterator[Text]:
-    yield from (*PALETTE, *KINDS, *(kind.removesuffix("s") for kind in KINDS))
+    yield from (*PALETTE, *ITEM_KINDS, *(kind.removesuffix("s") for kind in ITEM_KINDS))
     for name, game_spec in games().items():
         if GAMES.origin(name) != OURS:
             continue
         game = game_spec.rules()
         yield from (game_title(name), *(set(game.payoff_units().values()) - {"dollars"}), "Player")
         for action in game_spec.rules.actions:
-            for field in fields(action.model_json_schema()):
+            for field in action_fields(action.model_json_schema()):
                 if field.name.partition("_")[0] in game.seats:
                     continue  # pages show the name of the seat
                 yield from (field.label, field.about[:1].upper() + field.about[1:])
@@ -141,6 +202,7 @@ SOURCES: dict[str, Callable[[], set[Message]]] = {
     "prompts": prompts,
     "games": game_screens,
     "participants": participants,
+    "console": console,
     "refusals": partial(listed, "refusals"),
     "spoken": partial(listed, "spoken"),
 }
@@ -155,6 +217,11 @@ def texts() -> dict[str, set[Message]]:
         earlier: set[Message] = set().union(*found.values())
         found[name] = source() - earlier
     return found
+
+
+def names_of(language: str) -> list[str]:
+    """Return the names of a language's catalogues; the console need not be translated."""
+    return [name for name in SOURCES if name != "console" or path_of(language, name).exists()]
 
 
 def path_of(language: str, name: str) -> Path:
@@ -233,7 +300,7 @@ def main(arguments: list[str]) -> int:
     problems = 0
     for language in options.languages or LANGUAGES[1:]:
         translated(language)
-        for name in SOURCES:
+        for name in names_of(language):
             current = updated(language, name)
             entries = incomplete(current)
             problems += is_stale(language, name) + len(entries)

@@ -15,6 +15,7 @@ from cheaptalk.rules.registry import get_game
 from cheaptalk.studies import plan
 from cheaptalk.studies.people.protocol import Pay, Protocol
 from cheaptalk.studies.people.steps import Comprehension, Instructions, MakeQuiz, Quiz, Survey
+from cheaptalk.styles.languages import writing_in
 
 
 def protocol_of(name: str) -> Protocol:
@@ -109,6 +110,7 @@ def briefing(of: type[Event], **known: Any) -> Event:
 
 
 BARGAINING = briefing(BargainingBriefing, discount=0.9)
+FORMATS = {code: writing_in(code) for code in ("en", "de")}
 DOLLARS = ["$2,000", "$4,000", "$8,000", "$16,000", "$32,000"]
 
 
@@ -129,16 +131,24 @@ def test_quiz_asks_about_briefing() -> None:
     for (make, kind), known, correct, options in cases:
         event = briefing(kind, **known)
         game = get_game("bargaining").rules()  # a quiz reads the events, never the game
-        item = make(game, "alice", [event], Chance("quiz")("order"))
+        item = make(game, "alice", [event], Chance("quiz")("order"), FORMATS)
         assert sorted(item.options) == sorted(options)
         assert [option for option in options if item.is_right(option)] == [correct]
 
 
 def test_quiz_choices_are_shuffled_and_translated() -> None:
     game, chance = get_game("bargaining").rules(), Chance("quiz")
-    items = [quizzes.bargaining(game, "alice", [BARGAINING], chance("order", n)) for n in range(20)]
+    items = [
+        quizzes.bargaining(game, "alice", [BARGAINING], chance("order", n), FORMATS)
+        for n in range(20)
+    ]
     assert len({item.options.index("10%") for item in items}) > 3
     assert {"en": "10%", "de": "10\xa0%"} in (items[0].choices or [])
+    price = briefing(PersuasionBriefing, price=100)
+    item = quizzes.persuasion(
+        game, "bob", [price], chance("order"), {"en": writing_in("en", "EUR")}
+    )
+    assert item.is_right("€100")
 
 
 TEXTS = {"title", "text", "pages", "statements", "ask", "feedback", "low_label", "high_label"}

@@ -195,9 +195,8 @@ async def test_players_keep_their_own_languages_after_a_restart(tmp_path: Path) 
         assert "Warten auf andere Spieler" in await Walker(rooms, waiting.path).page()
         first, second = Walker(rooms, first.path), Walker(rooms, second.path)
         assert "You are Player 1 and sell a product" in await first.until("Your turn")
-        assert "Sie sind Spieler 2 und kaufen ein Produkt" in await second.until(
-            "Warten auf Spieler 1"
-        )
+        page = await second.until("Warten auf Spieler 1")
+        assert "Sie sind Spieler 2 und kaufen ein Produkt" in page
         await asyncio.gather(first.play(), second.play())
         assert first.room.match.id == match
 

@@ -317,7 +317,7 @@ async def test_prompts_survive_restarts_before_and_after_they_are_due(tmp_path: 
         assert (await ada.look()).ending == "failed_attention"
 
 
-def ask(game: Game, seat: str, events: Any, rng: Stream) -> Item:
+def ask(game: Game, seat: str, events: Any, rng: Stream, formats: Any) -> Item:
     return Item(name="quiz", ask="Which?", choices=["this", "that"], correct="this")
 
 

@@ -139,7 +139,7 @@ class StudyPages:
             )
         except (BadName, Taken) as error:
             return visit.reject("new_study.html.jinja", error, name=name, text=text)
-        return visit.go(f"/studies/{draft.name}/design", f"{draft.name} was created.")
+        return visit.go(f"/studies/{draft.name}/design", "%(title)s was created.", title=draft.name)
 
     async def overview(self, visit: CurrentVisit, name: str) -> Response:
         draft = await asyncio.to_thread(self.drafts.read, name)
@@ -186,7 +186,9 @@ class StudyPages:
             after = self.drafts.replace(name, text, _version(visit.form), visit.account.name)
         except Conflict as conflict:
             return conflict_page(visit, conflict)
-        return visit.go(f"/studies/{name}/design", f"Version {after.version} was saved.")
+        return visit.go(
+            f"/studies/{name}/design", "Version %(version)s was saved.", version=after.version
+        )
 
     def log(self, visit: CurrentVisit, name: str, before: Before = None) -> Response:
         draft = self.drafts.read(name)
@@ -213,7 +215,7 @@ class StudyPages:
             await asyncio.to_thread(self.drafts.delete, name, version, visit.account.name)
         except Conflict as conflict:
             return _delete_page(visit, conflict.current, await self._standing(name), 409)
-        return visit.go("/", f"{name} was deleted.")
+        return visit.go("/", "%(title)s was deleted.", title=name)
 
 
 def conflict_page(visit: Visit, conflict: Conflict) -> Response:

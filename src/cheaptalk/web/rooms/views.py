@@ -25,7 +25,7 @@ MAX_NAME_LENGTH = 200
 
 
 def answer_line(action: Action, language: Language, names: Mapping[str, str]) -> str:
-    """Format an answer as one line, such as ``Alice 60; Bob 40; “Fair?”``."""
+    """Format an answer as one line, such as ``Player 1: 60; Player 2: 40; “Fair?”``."""
     filled = [
         (field, value)
         for field in _action_fields(type(action))
@@ -36,7 +36,7 @@ def answer_line(action: Action, language: Language, names: Mapping[str, str]) ->
     before, after = language.writing.marks or '""'
     messages = [f"{before}{value}{after}" for field, value in filled if _is_message(field)]
     values = [
-        f"{_label(field, language, names)} {_value_text(field, value, language, names)}"
+        f"{_label(field, language, names)}: {_value_text(field, value, language, names)}"
         for field, value in filled
         if not _is_message(field)
     ]
@@ -67,7 +67,7 @@ def _value_text(field: Field, value: Any, language: Language, names: Mapping[str
             return language.writing.local(readable(value))
         case Mapping():
             amounts = ((names.get(key, key), readable(amount)) for key, amount in value.items())
-            return ", ".join(f"{name} {language.writing.local(text)}" for name, text in amounts)
+            return ", ".join(f"{name}: {language.writing.local(text)}" for name, text in amounts)
         case list() | tuple():
             return ", ".join(map(str, value))
         case _:
