@@ -133,7 +133,8 @@ def console() -> set[Message]:
         for _, function, text in environment.extract_translations(source):  # type: ignore[attr-defined]
             parts = [text] if isinstance(text, str) else [part for part in text if part]
             found.add((None, tuple(parts[:2]) if function == "ngettext" else parts[0]))
-        found |= {(None, nouns(noun)) for noun in COUNTED.findall(source)}
+        nouns_here = [*COUNTED.findall(source), "person", "model", "script"]
+        found |= {(None, nouns(noun)) for noun in nouns_here}
     for path in (WEB / "console").rglob("*.py"):
         found |= {(None, text) for text in _sentences(path.read_text(encoding="utf-8"))}
         found |= {message for message in extract(path) if isinstance(message[1], tuple)}

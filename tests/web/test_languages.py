@@ -6,20 +6,24 @@ import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cheaptalk.rules import Chance, Table, games, get_game
+from cheaptalk.games.chip_trading.rules import PALETTE
+from cheaptalk.rules import Chance, Table, games, get_game, play, strategy_named
 from cheaptalk.rules.game_spec import LANGUAGES, LOCALE
+from cheaptalk.rules.registry import GAMES, OURS
 from cheaptalk.studies import parse_study
 from cheaptalk.styles import CODECS, Unparsable
 from cheaptalk.web import demo
-from cheaptalk.web.rooms.languages import languages
+from cheaptalk.web.rooms.languages import SENTENCE_END, languages, with_gaps
 from cheaptalk.web.rooms.screens import introduced
 from cheaptalk.web.typed_numbers import BadNumber, plain_number
 from tests import catalogues
+from tests.web.test_screens import one_table
 from tests.web.walker import LINKS, Rooms, Walker, visited
 
 GERMAN = {"Accept-Language": "de-AT,de;q=0.9,en;q=0.5"}
@@ -44,8 +48,10 @@ def as_tuple(text: str | Iterable[str] | None) -> tuple[str, ...]:
     return (text,) if isinstance(text, str) else tuple(text or [""])
 
 
-@pytest.mark.parametrize("name", catalogues.SOURCES)
-@pytest.mark.parametrize("language", LANGUAGES[1:])
+@pytest.mark.parametrize(
+    ("language", "name"),
+    [(code, name) for code in LANGUAGES[1:] for name in catalogues.names_of(code)],
+)
 def test_catalogue_translates_exactly_the_texts_of_its_pages(language: str, name: str) -> None:
     assert not catalogues.is_stale(language, name), "run: make catalogues"
     catalogue = catalogues.catalogue(language, name)
@@ -246,7 +252,7 @@ async def test_ambiguous_number_is_rejected_and_kept_in_the_form(rooms: Rooms) -
     await walker.until("„Preis“ muss eine Zahl sein")
 
 
-ILLEGAL = [
+ILLEGAL: list[tuple[str, dict[str, Any]]] = [
     ("bargaining", {"alice_gain": 1, "bob_gain": 1, "message": ""}),
     ("bargaining", {"alice_gain": -1, "bob_gain": 10_001, "message": ""}),
     ("bargaining", {"alice_gain": "much", "message": "x" * 5_000}),
@@ -281,17 +287,79 @@ ILLEGAL = [
 ]
 
 
-def test_rule_violations_are_explained_in_german() -> None:
-    for name, answer in ILLEGAL:
+@pytest.mark.parametrize("code", ["de", "es"])
+def test_rule_violations_are_explained_in_the_page_s_language(code: str) -> None:
+    cases: list[tuple[str, dict[str, Any], dict[str, Any]]]
+    cases = [(name, answer, {}) for name, answer in ILLEGAL]
+    trade: dict[str, Any] = {"give_amount": 99, "want": "pink", "want_amount": 1}
+    palette = {"colours": PALETTE[-3:]}
+    cases += [("chip_trading", trade | {"give": give}, palette) for give in ("grey", "gold")]
+    for name, answer, changes in cases:
         rules = get_game(name).rules
         small = {"players": 5} if name == "pirate_game" else {}
-        game = rules.model_validate(small)
+        game = rules.model_validate(small | changes)
         ask = next(
             iter(Table(game, game.draw_instance(Chance("instance")), "seed").pending.values())
         )
         with pytest.raises(Unparsable) as refused:
             CODECS["json"].read(json.dumps(answer), ask)
-        message = languages()["de"].refusal(str(refused.value))
+        message = languages()[code].refusal(str(refused.value))
         assert message != str(refused.value)
         assert not ENGLISH.search(message), message
         assert "{" not in message
+        assert not {*PALETTE} - {"orange", "blue"} & {*re.findall(r"\w+", message)}
+
+
+def test_names_chosen_by_the_study_appear_in_reasons() -> None:
+    reason = '"alice_gain": should be a number; "player_2": should be a number'
+    shown = languages()["en"].refusal(reason, {"alice": "Ann", "player_2": "Bo"})
+    assert shown == "“Ann” must be a number; “Bo” must be a number"
+
+
+def sentences_of_scripts() -> set[str]:
+    """Return what scripts with default settings say in matches with one another."""
+    spoken = set()
+    for game_spec in games().values():
+        if GAMES.origin(game_spec.name) != OURS:
+            continue
+        game = game_spec.rules()
+        names = [name for name in game_spec.strategies if name != "talker"]
+        for name in names:
+            usable = [role for role in game.roles if role in game_spec.strategies[name].roles]
+            decide = {role: strategy_named(game.name, "random") for role in game.roles}
+            decide |= {role: strategy_named(game.name, name) for role in usable}
+            table = play(game, game.draw_instance(Chance(name)), name, decide)
+            for moments in table.heard.values():
+                for moment in moments:
+                    message = getattr(moment.action, "message", None)
+                    spoken |= set(SENTENCE_END.split(message)) if message else set()
+    return spoken
+
+
+def test_all_that_scripts_say_is_translated() -> None:
+    listed = {text for _, text in catalogues.texts()["spoken"]}
+    assert {with_gaps(sentence) for sentence in sentences_of_scripts()} <= listed
+    german = languages()["de"].spoken("Deal. I take 1 book, 2 hats and 0 balls.")
+    assert german == "Einverstanden. Ich nehme 1\xa0Buch, 2\xa0Hüte und 0\xa0Bälle."
+    assert languages()["de"].spoken("Deal, I think.") == "Deal, I think."
+
+
+async def test_people_see_neutral_names_unless_the_study_names_seats(tmp_path: Path) -> None:
+    for names, shown in (({}, "You are Player 1."), ({"alice": "Ann"}, "You are Ann.")):
+        study = one_table("bargaining", "random", names=names)
+        async with visited(study, tmp_path / f"{len(names)}.sqlite") as rooms:
+            walker = await rooms.sit("bargaining")
+            page = await walker.until(">Your turn<")
+            assert shown in page
+            assert "Alice" not in page
+
+
+async def test_scripts_speak_the_reader_s_language(tmp_path: Path) -> None:
+    study = one_table("persuasion", "always_recommend", signal="text")
+    study = study.model_copy(update={"pairing": [["bot", "you"]]})
+    async with visited(study, tmp_path / "s.sqlite", language="de") as rooms:
+        walker = await rooms.sit("persuasion")
+        page = await walker.until("Sie sind an der Reihe")
+    assert "„Ich empfehle Ihnen, dieses Produkt zu kaufen.“" in page
+    offered: Any = walker.table.request("bob").ask.event
+    assert offered.message == "I recommend that you buy this product."  # as recorded

@@ -60,8 +60,8 @@ class PayPages:
         visit.record("paid out", name, payout=number)
         return visit.go(
             f"/studies/{name}/pay",
-            "Payout %(number)s was created. Download its file below.",
-            number=number,
+            "Payout %(payout)s was created. Download its file below.",
+            payout=number,
         )
 
     async def file(self, visit: CurrentVisit, name: str, number: int) -> Response:

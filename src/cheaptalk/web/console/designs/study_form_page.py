@@ -121,7 +121,11 @@ def _render(template: str, language: Language, **values: object) -> Markup:
 @cache
 def _templates(language: Language) -> Environment:
     environment = templates(language, HERE / "templates")
+    counted_nouns = environment.filters["counted"]
     environment.filters |= {
+        "kinds_of_players": lambda size: ", ".join(
+            counted_nouns(number, kind) for kind, number in size.kinds.items()
+        ),
         "sentence": sentence,
         "shown": shown,
         "dollars": dollars_shown,
