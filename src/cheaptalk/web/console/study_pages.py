@@ -52,7 +52,7 @@ class CheckedDesign(NamedTuple):
 class DesignSummary(NamedTuple):
     """A study design in the list of studies: titles of its games, and number of players."""
 
-    games: str
+    games: list[str]
     players: int
     problem: str = ""
 
@@ -76,18 +76,18 @@ def check_design(name: str, text: str) -> CheckedDesign:
 def summarize_design(name: str, text: str) -> DesignSummary:
     """Summarise a study design for the list of studies."""
     study, _, problem = check_design(name, text)
-    return DesignSummary(*(games_of(study), len(study.players)) if study else ("", 0, problem))
+    return DesignSummary(*(games_of(study), len(study.players)) if study else ([], 0, problem))
 
 
-def games_of(study: Study) -> str:
+def games_of(study: Study) -> list[str]:
     """Return the titles of a study's games.
 
     >>> games_of(check_design("pilot", DEFAULT_DESIGN.format(name="pilot")).study)
-    'Bargaining'
+    ['Bargaining']
     """
     if study.instances_from:
-        return f"as in {study.instances_from}"
-    return ", ".join(dict.fromkeys(game_title(grid.game) for grid in study.games))
+        return [f"as in {study.instances_from}"]
+    return list(dict.fromkeys(game_title(grid.game) for grid in study.games))
 
 
 class StudyPages:
@@ -150,7 +150,7 @@ class StudyPages:
             tab="overview",
             draft=draft,
             read=read,
-            games=games_of(read.study) if read.study else "",
+            games=games_of(read.study) if read.study else [],
             dollars=dollars_text,
             standing=await self._standing(draft.name),
             changed=await self._changed(draft),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import jinja2
-from babel.dates import format_datetime
+from babel.dates import format_date
 from jinja2.ext import Extension
 from markupsafe import Markup
 
@@ -71,7 +71,10 @@ def templates(language: Language, *folders: Path) -> jinja2.Environment:
 
     def moment(seconds: float) -> str:
         then = datetime.fromtimestamp(seconds, UTC)
-        return f"{format_datetime(then, 'd MMMM y, HH:mm', locale=language.code)} UTC"
+        day = format_date(
+            then, "long", locale="en_GB" if language.code == SOURCE else language.code
+        )
+        return f"{day}, {then:%H:%M} UTC"
 
     def translated(written: str) -> str:
         return written if isinstance(written, Markup) else text(written)

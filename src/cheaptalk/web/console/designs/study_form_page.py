@@ -130,7 +130,7 @@ def _templates(language: Language) -> Environment:
         "shown": shown,
         "dollars": dollars_shown,
         "lines": lambda text: text.count("\n") + 1,
-        "thousands": "{:,}".format,
+        "thousands": language.writing.number,
         "field_title": field_title,
         "about_step": about_step,
         "about_game": about_game,
