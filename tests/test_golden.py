@@ -18,7 +18,6 @@ import pytest
 
 from cheaptalk.conformance import variants
 from cheaptalk.rules import Chance, GameSpec, Table, games, get_game, play, strategy_named
-from cheaptalk.rules.game_spec import LANGUAGES
 from cheaptalk.styles import Style, style_in
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -155,8 +154,7 @@ def transcript(name: str) -> str:
 
 def styles_of(game_spec: GameSpec) -> list[Style]:
     """Return the styles of a game for models, and the English one for people."""
-    names = [name for name in game_spec.styles if name not in LANGUAGES[1:]]
-    return [style_in(game_spec, name) for name in names]
+    return [style_in(game_spec, name) for name in game_spec.written_styles]
 
 
 def variant_lines(game_spec: GameSpec, match: Match, table: Table) -> Iterator[str]:

@@ -285,6 +285,15 @@ class GameSpec:
     def name(self) -> str:
         return self.rules.name
 
+    @property
+    def written_styles(self) -> list[str]:
+        """The names of the styles that are not translations of the English style for people."""
+        return [
+            name
+            for name, file in self.styles.items()
+            if name not in LANGUAGES[1:] or ((file.folder or self.words) / file.template).exists()
+        ]
+
     def __repr__(self) -> str:
         parts = (counted(len(getattr(self, part)), noun) for part, noun in PARTS.items())
         return brief(self, f"{self.name}, {', '.join(parts)}")

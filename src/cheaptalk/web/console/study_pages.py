@@ -76,7 +76,9 @@ def check_design(name: str, text: str) -> CheckedDesign:
 def summarize_design(name: str, text: str) -> DesignSummary:
     """Summarise a study design for the list of studies."""
     study, _, problem = check_design(name, text)
-    return DesignSummary(*(games_of(study), len(study.players)) if study else ([], 0, problem))
+    if study is None:
+        return DesignSummary([], 0, problem)
+    return DesignSummary(games_of(study), len(study.players))
 
 
 def games_of(study: Study) -> list[str]:

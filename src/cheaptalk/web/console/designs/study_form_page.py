@@ -36,11 +36,11 @@ from cheaptalk.web.console.designs.rows import (
 from cheaptalk.web.console.designs.study_forecast import Size, no_estimate_reason, size_of
 from cheaptalk.web.console.designs.study_form import STUDY, CheckedForm, StudyForm
 from cheaptalk.web.console.translation import templates
-from cheaptalk.web.rooms.languages import Language, languages
+from cheaptalk.web.rooms.languages import Language
 
 HERE = Path(__file__).parent
 EMPTY = Markup()
-ENGLISH = languages()[SOURCE]
+ENGLISH = Language(SOURCE)
 SCRIPT = HERE / "static" / "study_form.js"
 """Updates counts and adds rows without reloading; the form also works without it."""
 SECTIONS: Mapping[str, tuple[str, ...]] = {
