@@ -521,7 +521,11 @@ def duration(seconds: float, code: str) -> str:
 
 
 def clock(moment: float, code: str) -> Markup:
-    """Format a time in a language; scripts convert it to the participant's time zone."""
+    """Format a time in a language; scripts convert it to the participant's time zone.
+
+    >>> print(clock(0, "de"))
+    <time datetime="1970-01-01T00:00:00+00:00">1. Januar 1970, 00:00:00 UTC</time>
+    """
     then = datetime.fromtimestamp(moment, UTC)
     shown = format_datetime(then, "long", locale=code)
     return Markup('<time datetime="{}">{}</time>').format(then.isoformat(), shown)
