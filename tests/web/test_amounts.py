@@ -171,6 +171,7 @@ async def test_study_in_points_shows_no_currency(tmp_path: Path) -> None:
                 shown = visible("".join(player.seen))
                 assert not MONEY.search(shown)
                 assert "\xa0points" in shown
+                assert 'aria-current="true">English' in player.seen[0]
 
 
 @pytest.mark.parametrize("code", ["en", "de"])

@@ -342,6 +342,8 @@ def test_all_that_scripts_say_is_translated() -> None:
     german = languages()["de"].spoken("Deal. I take 1 book, 2 hats and 0 balls.")
     assert german == "Einverstanden. Ich nehme 1\xa0Buch, 2\xa0Hüte und 0\xa0Bälle."
     assert languages()["de"].spoken("Deal, I think.") == "Deal, I think."
+    points = languages("EUR", points=True)["en"]
+    assert points.spoken("I pay $1,200.50.") == "I pay 1,200.50\xa0points."
 
 
 async def test_people_see_neutral_names_unless_the_study_names_seats(tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ TOKEN = re.compile(
 """The variable parts of rules' and scripts' sentences, which catalogues write as ``{}``."""
 PLAYER = re.compile(r"player_\d+")
 NO_NAMES: Mapping[str, str] = {}
+MONEY = re.compile(r"\$(\d+(?:,\d{3})*(?:\.\d+)?)")
+"""An amount in a script's message."""
 SENTENCE_END = re.compile(r"(?<=[.?!]) +")
 
 
@@ -90,8 +92,15 @@ class Language:
         return "; ".join(self._filled(clause, names) for clause in clauses)
 
     def spoken(self, message: str) -> str:
-        """Translate a script's message sentence by sentence; other sentences stay unchanged."""
-        return " ".join(self._filled(sentence) for sentence in SENTENCE_END.split(message))
+        """Translate a script's message sentence by sentence, and show amounts in the study's unit.
+
+        Sentences that no catalogue contains stay in English.
+        """
+        shown = " ".join(self._filled(sentence) for sentence in SENTENCE_END.split(message))
+        return MONEY.sub(self._amount, shown)
+
+    def _amount(self, match: re.Match[str]) -> str:
+        return self.writing.dollars(float(match[1].replace(",", "")))
 
     def _filled(self, sentence: str, names: Mapping[str, str] = NO_NAMES) -> str:
         template = with_gaps(sentence)
