@@ -46,7 +46,7 @@ from cheaptalk.web.console.account_pages import ROLES
 from cheaptalk.web.console.authentication import TABS
 from cheaptalk.web.console.designs.fields import Field, fields_of
 from cheaptalk.web.console.designs.pairings import PAIRINGS
-from cheaptalk.web.console.designs.rows import GRID_FIELDS, PERSON_FIELDS
+from cheaptalk.web.console.designs.rows import GRID_FIELDS, PERSON_FIELDS, about_step
 from cheaptalk.web.console.designs.study_form import STUDY
 from cheaptalk.web.console.designs.study_form_page import KINDS, SECTIONS, about_game
 from cheaptalk.web.console.translation import HtmlTranslation, nouns
@@ -145,6 +145,7 @@ def _form_texts() -> Iterator[str]:
     """Yield names of states, and labels and descriptions of the study form's fields."""
     yield from (*TABS, *Role, *ROLES.values(), *Stage, *RoomStage)
     yield from map(plain, (*get_args(Ending), *STEPS))
+    yield from map(about_step, STEPS)
     yield from (*SECTIONS, *PAIRINGS.values(), *KINDS.values(), "Size and budget", "paused")
     yield from ("as for the whole study", "yes", "no")
     fields = [*STUDY.values(), *PERSON_FIELDS, *GRID_FIELDS]

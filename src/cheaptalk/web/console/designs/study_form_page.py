@@ -32,6 +32,7 @@ from cheaptalk.web.console.designs.rows import (
     PERSON_FIELDS,
     STEP_TEMPLATES,
     about_step,
+    settings_of_step,
 )
 from cheaptalk.web.console.designs.study_forecast import Size, no_estimate_reason, size_of
 from cheaptalk.web.console.designs.study_form import STUDY, CheckedForm, StudyForm
@@ -133,6 +134,7 @@ def _templates(language: Language) -> Environment:
         "thousands": language.writing.number,
         "field_title": field_title,
         "about_step": about_step,
+        "settings_of_step": settings_of_step,
         "about_game": about_game,
         "parameters": parameters,
         "last_text": last_text,
