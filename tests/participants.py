@@ -77,3 +77,14 @@ class People:
                 participant_id=number, kind="attention", text="Still there?", sent=4.0, due=5.0,
                 correct=correct,
             ))  # fmt: skip
+
+
+def mark_as_person(store: Store, label: str) -> None:
+    """Mark a label's player as a person in the browser."""
+    player_ids = sa.select(schema.rosters.c.player_id).where(schema.rosters.c.label == label)
+    with store.transaction() as connection:
+        connection.execute(
+            sa.update(schema.players)
+            .where(schema.players.c.id.in_(player_ids))
+            .values(spec={"person": "browser"})
+        )

@@ -9,7 +9,8 @@ GameName: TypeAlias = Literal["bargaining", "battle_royale", "chip_trading", "de
     "negotiation", "persuasion", "pirate_game", "public_goods", "sealed_bid_auction"] | str
 PresetName: TypeAlias = Literal["chip-trading", "chip-trading-human", "deal-or-no-deal",
     "deal-or-no-deal-human", "gama", "gama-appendix-g", "gama-scripted", "gama-settings", "glee",
-    "glee-human", "glee-small", "item-bargaining", "item-bargaining-heuristics", "quickstart",
+    "glee-human", "glee-small", "item-bargaining", "item-bargaining-heuristics",
+    "item-bargaining-walk", "quickstart",
     "self-play"] | str
 RecipeName: TypeAlias = Literal["chips", "gama", "glee", "metagame", "self-play"] | str
 RosterName: TypeAlias = Literal["chip-trading", "chip-trading-small", "current", "gama",

@@ -19,8 +19,8 @@ from cheaptalk.equilibrium import (
 )
 from cheaptalk.equilibrium.solvers.bimatrix import bimatrix_equilibria
 from cheaptalk.equilibrium.solvers.entropy import entropy, most_entropy
+from cheaptalk.equilibrium.solvers.faces import equilibrium_faces
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
-from cheaptalk.equilibrium.solvers.symmetric import equilibrium_faces
 
 SOLVER = "cheaptalk.equilibrium.solvers.symmetric"
 ROCK_PAPER_SCISSORS = [[0, -1, 1], [1, 0, -1], [-1, 1, 0]]
@@ -331,7 +331,7 @@ def test_large_faces_are_searched_in_parts(monkeypatch: pytest.MonkeyPatch) -> N
     rng = np.random.default_rng(6)
     tied = [rng.integers(0, 2, (7, 7)).astype(float) for _ in range(8)]
     expected = [corners(solve(payoffs)) for payoffs in tied]
-    monkeypatch.setattr("cheaptalk.equilibrium.solvers.symmetric.MANY", 1)
+    monkeypatch.setattr("cheaptalk.equilibrium.solvers.faces.MANY", 1)
     assert [corners(solve(payoffs)) for payoffs in tied] == expected
 
 

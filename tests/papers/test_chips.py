@@ -1,5 +1,6 @@
 """The chip recipe's tables and charts against numbers computed from the records."""
 
+from dataclasses import replace
 from itertools import combinations_with_replacement
 from pathlib import Path
 from statistics import fmean, median, stdev
@@ -254,6 +255,21 @@ def test_few_shared_instances_give_unpaired_comparison() -> None:
     assert row["p"] < 0.05
 
 
+def test_games_of_a_group_of_people_count_once_in_comparisons() -> None:
+    alone = {f"{instance}": instance / 10 for instance in range(6)}
+    together = {f"{instance}": 0.3 + instance**2 / 100 for instance in range(10, 16)}
+    played = make_games(a=alone, b=together)
+    groups = [
+        [f"{int(i) // 2}{who}" for who in "xyz"] if int(i) > 9 else None
+        for i in played.matches["instance"]
+    ]
+    matches = played.matches.with_columns(people=pl.Series(groups, dtype=pl.List(pl.String)))
+    row = compared(replace(played, matches=matches), 200, 0).row(0, named=True)
+    assert row["test"] == "unpaired, exact"  # 84 arrangements of 3 groups and 6 games
+    assert row["difference"] == pytest.approx(fmean(together.values()) - fmean(alone.values()))
+    assert row["p"] == pytest.approx(2 / 84)
+
+
 def test_constant_or_single_differences_have_no_interval_width() -> None:
     same = {"x": 0.5, "y": 0.5}
     row = compared(make_games(a=same, b={"x": 0.25, "y": 0.25}), 200, 0).row(0, named=True)
@@ -335,7 +351,7 @@ def test_missing_parts_are_explained_and_others_drawn(tmp_path: Path) -> None:
             {
                 "Differences between populations": "all games are of the population greed",
                 "Regret": "no decision of these games is in the sample",
-                "Survey": "the study contains no survey",
+                "Survey": "the study has no participants",
             },
         ),
         (
@@ -360,8 +376,9 @@ def test_missing_parts_are_explained_and_others_drawn(tmp_path: Path) -> None:
         write_findings(results, tmp_path / "page.html")
         for part, sentence in lacking.items():
             assert sentence in results.lacking[part]
-        survey = {"Learning between games", "Survey", "Themes", "Survey answers and performance"}
-        assert set(results.lacking) == lacking.keys() | survey
+        people = {"Participants", "Learning between games", "Survey", "Themes"}
+        people |= {"Survey answers and performance"}
+        assert set(results.lacking) == lacking.keys() | people
         assert "proposals" in results.tables
 
 

@@ -5,16 +5,14 @@ from statistics import fmean
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
 from cheaptalk.papers.glee.coverage import planned
 from cheaptalk.papers.glee.human_study import FAMILIES, variants
 from cheaptalk.records import Store
-from cheaptalk.records.store import schema
 from cheaptalk.reports.recipes.findings import Findings
 from tests.papers.glee_study import FLASH
 from tests.papers.studies import play, report
-from tests.participants import Answered, People
+from tests.participants import Answered, People, mark_as_person
 
 STUDY = "people"
 BARGAINING, NEGOTIATION = FAMILIES[:2]
@@ -60,17 +58,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         people.come("game", None, [word(True)], [{"state": "playing"}])
         people.come("consent", "declined")
         yield store
-
-
-def mark_as_person(store: Store, label: str) -> None:
-    """Mark a label's player as a person in the browser."""
-    player_ids = sa.select(schema.rosters.c.player_id).where(schema.rosters.c.label == label)
-    with store.transaction() as connection:
-        connection.execute(
-            sa.update(schema.players)
-            .where(schema.players.c.id.in_(player_ids))
-            .values(spec={"person": "browser"})
-        )
 
 
 @pytest.fixture(scope="module")

@@ -69,7 +69,7 @@ def test_chip_trading_has_144_groups_checks_and_survey() -> None:
     assert study is not None
     matches = plan(study).matches
     assert set(Counter(match.configuration.digest for match in matches).values()) == {48}
-    assert {tuple(seat.label for seat in match.seating) for match in matches} == {("people",) * 3}
+    assert {tuple(seat.label for seat in match.seating) for match in matches} == {("human",) * 3}
     people = protocol_of("chip-trading-human")
     checks = [step for step in people.steps if isinstance(step, Comprehension)]
     assert [len(check.items) for check in checks] == [3, 5]
@@ -173,3 +173,13 @@ def test_participant_texts_are_in_both_languages() -> None:
     for name in ("glee-human", "deal-or-no-deal-human", "chip-trading-human"):
         texts = protocol_of(name).model_dump(mode="json", exclude_unset=True)
         assert list(untranslated(texts)) == []
+
+
+def test_correct_answers_pass_the_checks_of_a_study() -> None:
+    people = protocol_of("chip-trading-human")
+    answers = ct.studies.correct_answers(people.path)
+    checks = [step for step in people.steps if isinstance(step, Comprehension)]
+    items = [item for check in checks for item in check.items]
+    assert answers["start"] == "10"
+    assert answers.keys() == {item.name for item in items}
+    assert all(item.is_right(answers[item.name]) for item in items)

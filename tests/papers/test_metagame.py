@@ -139,14 +139,16 @@ def test_table_1_counts_instances_of_pairs(results: Findings) -> None:
 
 
 def test_printed_values_are_added_to_paper_tables(store_path: Path) -> None:
-    """Walking has a printed UW of 75.0 and NW of 68.0; the paper's agents follow the study's."""
+    """Walking has a printed UW of 75.0 and NW of 68.0; agents are in the paper's order."""
     options = {"printed": "beside"}
     shown = report(store_path, "metagame", LANDSCAPE, study="table", options=options)
     table = shown.tables["table-5"]
     assert "BG4 regret.printed" in [column.key for column in table.columns]
     walk = table.frame.row(by_predicate=pl.col("agent") == "walk", named=True)
     assert (walk["BG4 nw_printed"], walk["BG4 uw_printed"]) == (67.97, 75.03)
-    assert table.frame["agent"].to_list()[4:6] == ["sonnet-3.7-c-5", "sonnet-3.7-c-6"]
+    agents = table.frame["agent"].to_list()
+    assert agents[:2] == ["sonnet-3.7-c-5", "sonnet-3.7-c-6"]
+    assert {*STRATEGIES} < {*agents[9:]}
 
 
 def test_behaviour_table_matches_records(store_path: Path, results: Findings) -> None:
@@ -211,3 +213,20 @@ def test_circles_are_parsed_from_style() -> None:
     assert circled(model | {"style": {"item_bargaining": "circle_0"}}) == ("openai/o3", 0)
     for spec in (model | {"style": "plain"}, model, {"strategy": "soft"}):
         assert circled(spec) is None
+
+
+def test_welfare_of_walking_away_is_that_of_the_outside_options(
+    store_path: Path, results: Findings
+) -> None:
+    shown = row_of(results, "walk", outside="1 to total")
+    with ct.Store.open(store_path) as store:
+        frame = ct.read_matches(store, "table")["item_bargaining"]
+    frame = frame.filter(player_player_1="walk", player_player_2="walk")
+    outside = frame.select("payoff_player_1", "payoff_player_2").to_numpy()
+    assert shown["instances"] == len(outside) == 2 * STUDY["instances"]  # in two configurations
+    rng = np.random.default_rng(12)
+    values = rng.integers(1, 101, (100_000, 2, 3))
+    utilitarian = (values.max(axis=1) * [7, 4, 1]).sum(axis=1).mean()
+    assert shown["uw"] == pytest.approx(100 * outside.sum(axis=1).mean() / utilitarian, rel=0.005)
+    assert shown["uw_printed"] == 75.03
+    assert shown["nw"] < shown["uw"]

@@ -60,8 +60,10 @@ def restore_0011(path: Path) -> Path:
 
 
 def drop_roles(connection: sa.Connection) -> None:
-    """Remove the column and the views of version 0016."""
+    """Remove the columns and the views of versions 0016 and 0017."""
     migration.drop_views(connection)
+    for name in ("sequence", "matching_group"):
+        connection.execute(sa.text(f"alter table plays drop column {name}"))
     connection.execute(sa.text("alter table configurations drop column roles"))
 
 

@@ -309,6 +309,21 @@ def test_participants_are_clusters() -> None:
     assert (row["mean"], row["error"], row["low"]) == (4, None, None)
 
 
+def test_participants_in_fixed_groups_count_as_one() -> None:
+    habits = np.repeat(np.random.default_rng(3).normal(size=8), 2)
+    x = habits + np.random.default_rng(4).normal(size=16)
+    groups = [[f"{at // 2}{name}" for name in "abc"] for at in range(16)]
+    frame = pl.DataFrame({"configuration": 1, "instance": range(16), "x": x, "people": groups})
+    row = mean_intervals(frame, ["x"]).row(0, named=True)
+    by_group = mean_intervals(
+        frame.with_columns(group=pl.col("people").list.first()),
+        ["x"],
+        cluster=["group"],
+        people=None,
+    ).row(0, named=True)
+    assert (row["error"], row["freedom"]) == pytest.approx((by_group["error"], 7))
+
+
 def test_participants_in_thin_configurations_widen_intervals() -> None:
     """Regression: variance was halved, because matches shift the means of thin configurations."""
     draw, estimates = np.random.default_rng(6), []

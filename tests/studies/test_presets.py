@@ -56,6 +56,7 @@ def test_presets_are_found_by_name() -> None:
         "glee-small",
         "item-bargaining",
         "item-bargaining-heuristics",
+        "item-bargaining-walk",
         "quickstart",
         "self-play",
     ]

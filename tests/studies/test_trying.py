@@ -38,7 +38,8 @@ def test_plan_lists_what_players_lack_but_does_not_fail(
     done = cheaptalk("plan model.yaml")
     assert done.status == 0
     assert done.out.rstrip().endswith(f"Before a run:\n- {need}")
-    assert cheaptalk("plan model.yaml --json").json["missing"] == [need]
+    missing = {"need": "set the environment variable OPENAI_API_KEY", "players": ["tiny"]}
+    assert cheaptalk("plan model.yaml --json").json["missing"] == [missing]
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     assert "Before a run" not in cheaptalk("plan model.yaml").out
 

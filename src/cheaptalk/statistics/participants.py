@@ -1,10 +1,10 @@
 """Variances of means over matches that share instances or participants."""
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
+import polars.selectors as cs
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -12,6 +12,8 @@ from cheaptalk.statistics.columns import FloatArray
 
 PEOPLE = "people"
 """The column that lists the participants of each match."""
+ANY_PEOPLE = cs.by_name(PEOPLE, require_all=False)
+"""Selects this column, if the frame has it."""
 
 
 def people_variances(
@@ -29,7 +31,8 @@ def people_variances(
     Business & Economic Statistics 29(2); for several participants in one match, Aronow, Samii and
     Assenova 2015, Cluster-Robust Variance Estimation for Dyadic Data, Political Analysis 23(4)),
     times G / (G - 1). G is the number of instances or participants, whichever is smaller. The
-    result is at least the variance of clustering by participant.
+    result is at least the variance of clustering by participant. Participants who played exactly
+    the same matches count as one.
 
     Deviations from the mean of a stratum's n matches are too small by a factor of (n - 1) / n,
     because each match also moves the mean. Except for the part that G / (G - 1) corrects, they are
@@ -57,15 +60,18 @@ def _of_cell(
     deviations: FloatArray, listed: Sequence[Sequence[str]], unit: NDArray[np.int64]
 ) -> tuple[float, float]:
     """Return the variance of a cell's mean, clustered by participant, and degrees of freedom."""
-    codes = {name: code for code, name in enumerate(dict.fromkeys(chain(*listed)))}
-    match = np.repeat(np.arange(len(listed)), [len(names) for names in listed])
-    person = np.array([codes[name] for names in listed for name in names], dtype=np.int64)
-    by_person = csr_array((np.ones(len(match)), (match, person)), shape=(len(listed), len(codes)))
+    played_by: dict[str, list[int]] = {}
+    for match, names in enumerate(listed):
+        for name in names:
+            played_by.setdefault(name, []).append(match)
+    groups = list(dict.fromkeys(map(tuple, played_by.values())))
+    group, count = np.repeat(np.arange(len(groups)), list(map(len, groups))), len(groups)
+    entries = np.ones(len(group)), (np.concatenate(groups), group)
+    by_person = csr_array(entries, shape=(len(listed), count))
     units, unit = np.unique(unit, return_inverse=True)
     by_unit = csr_array((np.ones(len(unit)), (np.arange(len(unit)), unit)))
     shared = by_person @ by_person.T + by_unit @ by_unit.T
     shared.data[:] = 1.0
-    count = len(codes)
     smallest_count = min(count, len(units))
     if smallest_count < 2:
         return 0.0, 0.0

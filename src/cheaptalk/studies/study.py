@@ -110,7 +110,7 @@ def _check_replaced(players: Mapping[Any, Any], replaced: Replaced) -> None:
         if new is not entry and _problem(entry) is None and (problem := _problem(new)):
             raise LocatedError(
                 f"{label}: {problem}; choose another model, or change the player's settings in the "
-                "study file or in a copy of its roster",
+                "study file or in a copy of its roster (cheaptalk model rosters NAME > FILE.yaml)",
                 REPLACE,
             )
 

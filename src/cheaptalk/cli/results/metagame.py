@@ -233,7 +233,7 @@ def _of_study(
             status, symmetric = StatusLine(), []
             count = len(selected)
             for number, game in enumerate(selected, 1):
-                title = f" {game.name}, game {number} of {count}" if count > 1 else ""
+                title = f" game {number} of {count}" if count > 1 else ""
                 with _solving(status, source, title) as progress, advising_options():
                     if seats:
                         solved: AnyAnalysis = ct.equilibrium.analyse_seats(game, **seats)
@@ -248,11 +248,11 @@ def _of_study(
 
 
 @contextmanager
-def _solving(status: StatusLine, source: str, title: str = "") -> Iterator[Callable[[float], None]]:
-    """Show a status line; yield a function that shows the completed share of the search."""
+def _solving(status: StatusLine, source: str, title: str = "") -> Iterator[Callable[[str], None]]:
+    """Show a status line; yield a function that adds details to it."""
     line = f"{source}: solving{title}"
     with status.shown(line) as show:
-        yield lambda share: show(f"{line}, {100 * share:.2g} % searched")
+        yield lambda details: show(f"{line}; {details}")
 
 
 def _show(analysis: AnyAnalysis) -> None:

@@ -61,14 +61,16 @@ class AnalysisOptions(DrawOptions, total=False):
         limit: the maximum number of strategy sets that the search for equilibria visits, unlimited
             by default or with 0; if the search stops, the result says that equilibria may be
             missing.
-        progress: called repeatedly with the completed share of that search, in [0, 1].
+        processes: the number of processes that solve bootstrap draws, 1 by default.
+        progress: called repeatedly with a text, such as "250 of 1,000 draws solved".
     """
 
     providers: Mapping[str, str]
     budget: int
     one_sided: bool
     limit: int
-    progress: Callable[[float], None]
+    processes: int
+    progress: Callable[[str], None]
 
 
 class SeatsOptions(DrawOptions, total=False):
@@ -137,6 +139,7 @@ def _analyse_game(
     selected: Selected | None = None,
 ) -> Analysis:
     seed, paired = options.get("seed", 0), options.get("paired")
+    progress = options.get("progress", _ignore)
     game = full_game.without(options.get("without", ()))
     game.check()
     payoffs = game.payoffs()
@@ -144,14 +147,22 @@ def _analyse_game(
         payoffs,
         labels=game.labels,
         limit=options.get("limit") or None,
-        progress=options.get("progress"),
+        progress=lambda share: progress(f"{name}, {100 * share:.2g} % searched"),
     )
     draws, no_draws_reason = _draws(game, options)
     if draws and not solution.complete:
         draws = 0
         no_draws_reason = "the search stopped at its limit, as it would in each draw; increase it"
     if draws:
-        bootstrap = bootstrap_equilibrium(game, metrics, draws=draws, seed=seed, paired=paired)
+        bootstrap = bootstrap_equilibrium(
+            game,
+            metrics,
+            draws=draws,
+            seed=seed,
+            paired=paired,
+            processes=options.get("processes", 1),
+            progress=lambda solved: progress(f"{name}, {solved:,} of {draws:,} draws solved"),
+        )
     else:  # the mean payoffs, in the shape of one draw
         values = {metric.name: metric.scaled(game.value(metric.metric))[None] for metric in metrics}
         sample = (None, payoffs[None], solution.mene.mixture[None], values)
@@ -165,6 +176,10 @@ def _analyse_game(
     providers = providers_of(bootstrap, options.get("providers", {}))
     rest = (no_draws_reason, selected, providers, next_cells)
     return Analysis(name, game, solution, bootstrap, readings, *rest)
+
+
+def _ignore(_: str) -> None:
+    """Take the place of a function that shows progress."""
 
 
 def _draws(game: Empirical, options: DrawOptions) -> tuple[int, str]:

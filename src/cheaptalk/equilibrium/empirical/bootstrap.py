@@ -4,7 +4,7 @@ Each draw resamples the instances of the game with replacement and solves the re
 module reports means, standard errors and intervals over draws, and how often equilibria recur.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -37,6 +37,8 @@ LEVEL = 0.95
 """The confidence level of a :class:`Spread`."""
 SHARE = 1e-9
 """The minimum probability of strategies in a support."""
+MANY = 12
+"""The minimum number of strategies for which several processes are faster than one."""
 PIECE = 125
 """The number of games per task; constant, so that the number of processes changes no result."""
 
@@ -229,6 +231,7 @@ def bootstrap_equilibrium(
     paired: bool | None = None,
     processes: int = 1,
     on: str | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Bootstrap:
     """Bootstrap the maximum-entropy equilibrium of a game over its instances.
 
@@ -247,9 +250,10 @@ def bootstrap_equilibrium(
             False resamples each cell separately, as in the publication; use it if each pair had its
             own instances. By default, it is True if any two cells share at least half of the
             smaller cell's instances.
-        processes: the number of parallel processes; with several, protect your script by ``if
-            __name__ == "__main__"``.
+        processes: the number of parallel processes for games of at least 12 strategies; with
+            several, protect your script by ``if __name__ == "__main__"``.
         on: a cluster that solves the games; see :func:`~cheaptalk.cluster.cluster`.
+        progress: called repeatedly with the number of draws solved so far.
 
     Raises:
         CheaptalkError: a cell is missing or has fewer than two instances, there are no samples, or
@@ -264,19 +268,34 @@ def bootstrap_equilibrium(
     def bootstrap_of(means: Floats, estimate: Bootstrap | None) -> Bootstrap:
         values = {name: metric.scaled(means[:, index]) for name, (metric, index) in columns.items()}
         payoffs = means[:, 0]
-        sample = (estimate, payoffs, _solved(payoffs, processes, on), values)
+        solved = _solved(payoffs, processes, on, progress if estimate else None)
+        sample = (estimate, payoffs, solved, values)
         return Bootstrap(game.labels, tuple(metrics), is_paired, seed, game.freedom, *sample)
 
     return bootstrap_of(samples, bootstrap_of(game.means[None], None))
 
 
-def _solved(payoffs: Floats, count: int, on: str | None) -> Floats:
+def _solved(
+    payoffs: Floats, processes: int, on: str | None, progress: Callable[[int], None] | None
+) -> Floats:
     pieces = [payoffs[start : start + PIECE] for start in range(0, len(payoffs), PIECE)]
-    if (count == 1 and on is None) or len(pieces) == 1:
-        return np.concatenate(list(map(mene_mixtures, pieces)))
-    with working(count, on, "use fewer processes") as pool:
+    small = payoffs.shape[1] < MANY and on is None
+    mixtures: list[Floats] = []
+    for piece in _mixtures(pieces, 1 if small else processes, on):
+        mixtures.append(piece)
+        if progress is not None:
+            progress(sum(map(len, mixtures)))
+    return np.concatenate(mixtures)
+
+
+def _mixtures(pieces: Sequence[Floats], processes: int, on: str | None) -> Iterator[Floats]:
+    if (processes == 1 and on is None) or len(pieces) == 1:
+        yield from map(mene_mixtures, pieces)
+        return
+    with working(processes, on, "use fewer processes") as pool:
         solving = [pool.submit(mene_mixtures, piece) for piece in pieces]
-        return np.concatenate([solved.result() for solved in solving])
+        for solved in solving:
+            yield solved.result()
 
 
 def resample(

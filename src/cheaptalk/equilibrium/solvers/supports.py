@@ -10,11 +10,13 @@ minus all others and w_f = 0 give every x_i and w_i as a linear function of the 
 strategies. Including strategy j means solving w_j = 0 for x_j and substituting it: one pivot, which
 is done for thousands of sets at once. The shares of undecided strategies are at least 0 and sum to
 at most 1, so each x_i and w_i has an upper bound. If the bound of a decided strategy is negative,
-no superset is a support, and the branch is pruned. Once all strategies are decided, the functions
+no superset is a support, and the branch is pruned. In games of many strategies, it is also pruned
+if the conditions together have no solution; see
+:mod:`cheaptalk.equilibrium.solvers.dictionaries`. Once all strategies are decided, the functions
 are constants: the equilibrium.
 
 A pivot near 0 means that the equations of a set are singular or nearly singular. Such a set is
-returned undivided; see :mod:`cheaptalk.equilibrium.solvers.symmetric`.
+returned undivided; see :mod:`cheaptalk.equilibrium.solvers.faces`.
 """
 
 from collections.abc import Callable
@@ -25,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linprog
 
+from cheaptalk.equilibrium.solvers.dictionaries import Dictionaries, joined
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats, Integers
 
 SINGULAR = 1e-6
@@ -33,6 +36,8 @@ LOOSE = 1e-6
 """The maximum gain of an outside strategy in a candidate, which is verified later."""
 ZERO = 1e-10
 """The maximum share that counts as 0."""
+LARGE = 12
+"""The minimum number of strategies for which systems of conditions are solved."""
 CELLS = 1 << 18
 """The number of coefficients processed together, which fits the processor's cache."""
 MOST = 48
@@ -73,6 +78,7 @@ class _Sets(NamedTuple):
         members: each set's strategies as bits.
         table: the linear functions, shape (n, undecided + 1, sets): row i holds x_i if i is in and
             w_i otherwise, as coefficients of the undecided shares and a constant.
+        conditions: those on x_i (variable i) and w_i (variable n + i); None in small games.
         fresh: the games in which a set that begins with ``level`` must still be created.
     """
 
@@ -80,7 +86,13 @@ class _Sets(NamedTuple):
     game: Integers
     members: Integers
     table: Floats
+    conditions: Dictionaries | None
     fresh: Integers
+
+    def chosen(self, which: Integers | slice) -> "_Sets":
+        conditions = None if self.conditions is None else self.conditions.chosen(which)
+        parts = (self.game[which], self.members[which], self.table[..., which])
+        return _Sets(self.level, *parts, conditions, self.fresh)
 
 
 def search(
@@ -94,12 +106,16 @@ def search(
     count, size, _ = games.shape
     columns = np.ascontiguousarray(np.moveaxis(games, 0, -1))
     empty = np.empty(0, dtype=np.int64)
-    waiting = [_Sets(0, empty, empty, np.empty((size, size + 1, 0)), np.arange(count))]
+    names = np.empty((size, 0), dtype=np.int64)
+    nothing = Dictionaries(np.empty((size, 0, 0)), np.empty((size, 0)), names, names[:0])
+    conditions = nothing if size >= LARGE else None
+    table = np.empty((size, size + 1, 0))
+    waiting = [_Sets(0, empty, empty, table, conditions, np.arange(count))]
     complete: list[_Sets] = []
     singular: list[Singular] = []
     visited = 0
     while waiting and (limit is None or visited < limit):
-        sets = _prune(_decide(waiting.pop(), columns, singular))
+        sets = _decide(waiting.pop(), columns, singular)
         visited += len(sets.members)
         if sets.level == size:
             complete.append(sets)
@@ -120,29 +136,68 @@ def search(
 
 def _decide(sets: _Sets, columns: Floats, singular: list[Singular]) -> _Sets:
     """Branch on the next strategy: return the sets that exclude it, include it or begin with it."""
-    level, game, members, table, fresh = sets
+    level, game, members, table, conditions, fresh = _without_ties(sets, singular)
     column, excluded = table[:, 0], table[:, 1:]
     small = np.abs(column[level]) < SINGULAR
     row = excluded[level] / np.where(small, 1.0, column[level])
     included = excluded - column[:, None] * row
     included[level] = -row
-    bad = small | (np.abs(included).max(axis=(0, 1), initial=0) > 1 / SINGULAR)
-    if bad.any():
-        for number, bits in zip(game[bad].tolist(), members[bad].tolist(), strict=True):
-            inside = [strategy for strategy in range(level) if bits >> strategy & 1]
-            outside = [strategy for strategy in range(level) if not bits >> strategy & 1]
-            singular.append(Singular(number, (*inside, level), tuple(outside)))
-        included, good = included[..., ~bad], ~bad
-    else:
-        good = slice(None)
-    bit = 1 << level
-    return _Sets(
+    small |= np.abs(included).max(axis=(0, 1), initial=0) > 1 / SINGULAR
+    bit, begun = 1 << level, _started_with(columns[..., fresh], level)
+    decided = _Sets(
         level + 1,
-        np.concatenate([game, game[good], fresh]),
-        np.concatenate([members, members[good] | bit, np.full(len(fresh), bit)]),
-        np.concatenate([excluded, included, _started_with(columns[..., fresh], level)], axis=2),
+        np.concatenate([game, game, fresh]),
+        np.concatenate([members, members | bit, np.full(len(fresh), bit)]),
+        np.concatenate([excluded, included, begun], axis=2),
+        conditions and _branches(conditions, begun, level),
         fresh,
     )
+    is_singular = np.zeros(len(decided.game), dtype=bool)
+    is_singular[len(game) : 2 * len(game)] = small
+    remaining = np.flatnonzero(_bounded(decided) | is_singular)
+    decided, is_singular = decided.chosen(remaining), is_singular[remaining]
+    if decided.conditions is not None:
+        feasible = np.flatnonzero(decided.conditions.feasible())
+        decided, is_singular = decided.chosen(feasible), is_singular[feasible]
+    if not is_singular.any():
+        return decided
+    singular += _listed(decided, np.flatnonzero(is_singular))
+    return decided.chosen(np.flatnonzero(~is_singular))
+
+
+def _branches(conditions: Dictionaries, begun: Floats, level: int) -> Dictionaries:
+    """Return the conditions of the sets that exclude a strategy, include it or begin with it."""
+    size, _, count = begun.shape
+    basic = np.arange(size, 2 * size)
+    basic[level] = level
+    basic, nonbasic = (
+        np.repeat(names[:, None], count, axis=1) for names in (basic, np.arange(level + 1, size))
+    )
+    started = Dictionaries(begun[:, :-1].copy(), begun[:, -1].copy(), basic, nonbasic)
+    return joined([conditions.without(level), conditions.without(size + level), started])
+
+
+def _without_ties(sets: _Sets, singular: list[Singular]) -> _Sets:
+    """Return the sets in which the next strategy's loss isn't 0 throughout; list the others."""
+    if sets.conditions is None:
+        return sets
+    which, row = sets.conditions.row_of(len(sets.table) + sets.level)
+    sizes = np.abs(sets.conditions.table[row, :, which]).max(axis=1, initial=0.0)
+    sizes = np.maximum(sizes, np.abs(sets.conditions.constants[row, which]))
+    tied = which[(sizes < SINGULAR) & (np.abs(sets.table[sets.level, 0, which]) < SINGULAR)]
+    if not len(tied):
+        return sets
+    singular += _listed(sets, tied)
+    return sets.chosen(np.setdiff1d(np.arange(len(sets.members)), tied))
+
+
+def _listed(sets: _Sets, which: Integers) -> list[Singular]:
+    listed = []
+    for game, bits in zip(sets.game[which].tolist(), sets.members[which].tolist(), strict=True):
+        inside = tuple(strategy for strategy in range(sets.level) if bits >> strategy & 1)
+        outside = tuple(strategy for strategy in range(sets.level) if not bits >> strategy & 1)
+        listed.append(Singular(game, inside, outside))
+    return listed
 
 
 def _started_with(columns: Floats, strategy: int) -> Floats:
@@ -154,33 +209,23 @@ def _started_with(columns: Floats, strategy: int) -> Floats:
     return table
 
 
-def _prune(sets: _Sets) -> _Sets:
-    """Return the partial supports for which all equilibrium conditions can still be satisfied."""
+def _bounded(sets: _Sets) -> Flags:
+    """Return whether each equilibrium condition of a partial support can still be satisfied."""
     decided = np.arange(sets.level)
     table = sets.table[: sets.level]
     upper = table[:, -1]
     if table.shape[1] > 1:
         upper = upper + np.maximum(table[:, :-1].max(axis=1), 0.0)
     lower = np.where(sets.members >> decided[:, None] & 1, ZERO, -LOOSE)
-    feasible = np.flatnonzero((upper > lower).all(axis=0))
-    return sets._replace(
-        game=sets.game[feasible], members=sets.members[feasible], table=sets.table[..., feasible]
-    )
+    return np.asarray((upper > lower).all(axis=0))
 
 
 def _pieces(sets: _Sets) -> list[_Sets]:
     size, width, number = sets.table.shape
     step = max(1, CELLS // (size * width))
     cuts = [slice(start, start + step) for start in range(0, max(number, 1), step)]
-    pieces = (
-        sets._replace(
-            game=sets.game[cut],
-            members=sets.members[cut],
-            table=sets.table[..., cut],
-            fresh=sets.fresh if cut.start == 0 else sets.fresh[:0],
-        )
-        for cut in cuts
-    )
+    pieces = [sets.chosen(cut) for cut in cuts]
+    pieces[1:] = [piece._replace(fresh=piece.fresh[:0]) for piece in pieces[1:]]
     return [piece for piece in pieces if len(piece.members) or len(piece.fresh)]
 
 

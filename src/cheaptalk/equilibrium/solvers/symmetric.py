@@ -3,19 +3,11 @@
 In a symmetric game, both players choose among the same strategies, and ``payoffs[i, j]`` is the
 payoff of strategy i against strategy j. A mixture x is a symmetric equilibrium if no strategy has a
 higher payoff against x than x itself: the largest (A x)_i is x' A x. Every such game has one (Nash
-1951).
-
-If the equations of a support are singular, equilibria can form polytopes. The mixtures x with their
-best payoff v = max (A x)_i form a polyhedron. Let a *label* of strategy i be either x_i = 0 or (A
-x)_i = v. An equilibrium has a label of each strategy, and the equilibria that share one choice of
-labels form a face of the polyhedron, a polytope. The equilibria of a game are the union of those
-faces, at most finitely many (for bimatrix games: Jansen 1981, Maximal Nash subsets for bimatrix
-games, Naval Research Logistics Quarterly 28(1)). Rounded numbers cannot distinguish singular from
-nearly singular systems, so faces are computed with integers, without rounding.
+1951). If the equations of a support are singular, equilibria can form polytopes; see
+:mod:`cheaptalk.equilibrium.solvers.faces`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +15,8 @@ from scipy.sparse.csgraph import connected_components
 
 from cheaptalk.equilibrium.solvers.bimatrix import MOST_PIVOTS, basic_values, pivot
 from cheaptalk.equilibrium.solvers.entropy import entropy, most_entropy
+from cheaptalk.equilibrium.solvers.faces import SAME, Face, equilibrium_faces
 from cheaptalk.equilibrium.solvers.payoffs import (
-    GRID,
     EquilibriumError,
     Flags,
     Floats,
@@ -40,20 +32,13 @@ from cheaptalk.equilibrium.solvers.supports import (
     MOST,
     ZERO,
     Search,
-    Singular,
     search,
     undominated,
     undominated_by_mixtures,
 )
 from cheaptalk.rules.errors import WrongValue
 
-WholeNumbers = npt.NDArray[Any]
-"""An array of Python integers, which are unbounded."""
-MANY = 500
-"""The maximum number of intermediate vertices of a face; larger faces are split."""
 TOLERANCE = 1e-9
-SAME = 1e-9
-"""The maximum difference in shares between equal mixtures."""
 MIXED = 18
 """The minimum number of strategies for testing dominance by mixtures."""
 HOPEFUL = 2 * MOST
@@ -64,18 +49,6 @@ BLOCK = 4_096
 """The number of systems that are solved together."""
 DIGITS = 9
 """The decimals to which entropies and payoffs are compared."""
-
-
-class Face(NamedTuple):
-    """A polytope of symmetric equilibria, with vertices of shape (points, n).
-
-    ``absent`` flags strategies without a share on it, ``best_responses`` those that are best
-    everywhere on it; both have shape (n,).
-    """
-
-    vertices: Floats
-    absent: Flags
-    best_responses: Flags
 
 
 def symmetric_equilibria(
@@ -162,7 +135,8 @@ def _careful_mene(matrix: Floats, cache: dict[bytes, Floats]) -> Floats:
     inner = _among(matrix, remaining)
     key = inner.tobytes()
     if key not in cache:
-        cache[key] = np.array([point for point, _ in _solve_components(inner, TOLERANCE)[0]])
+        components = _solve_components(inner, TOLERANCE, best=True)[0]
+        cache[key] = np.array([point for point, _ in components])
     points = _expanded(cache[key], remaining)
     order = _order(matrix[None], np.zeros(len(points), dtype=np.int64), points)
     return np.asarray(points[order[0]])
@@ -204,8 +178,13 @@ def _solve_components(
     tolerance: float,
     limit: int | None = None,
     progress: Callable[[float], None] | None = None,
+    *,
+    best: bool = False,
 ) -> tuple[list[tuple[Floats, Floats]], float | None]:
-    """Return a game's equilibrium components, and the maximum entropy of unlisted equilibria."""
+    """Return a game's equilibrium components, and the maximum entropy of unlisted equilibria.
+
+    With ``best``, components with less entropy than another may be missing.
+    """
     outcome = search(game[None], limit=limit, progress=progress)
     if len(outcome.game) > SEPARATE:
         raise EquilibriumError(
@@ -218,7 +197,9 @@ def _solve_components(
         good = _regrets(game[None].repeat(len(extra), 0), extra) <= tolerance
         mixtures = np.concatenate([mixtures, extra[good]])
     singular = outcome.singular if outcome.bound is None else []
-    components = _components(game, mixtures, equilibrium_faces(game, singular), tolerance)
+    least = float(entropy(mixtures).max(initial=0.0)) if best else 0.0
+    faces = equilibrium_faces(game, singular, least)
+    components = _components(game, mixtures, faces, tolerance)
     if not components:
         raise EquilibriumError(
             "no equilibrium has a regret below the tolerance, though every game has one; "
@@ -348,112 +329,3 @@ def _expanded(mixtures: Floats, selected: Flags) -> Floats:
     full = np.zeros((*mixtures.shape[:-1], len(selected)))
     full[..., selected] = mixtures
     return full
-
-
-def equilibrium_faces(game: Floats, singular: list[Singular]) -> list[Face]:
-    """Return the maximal polytopes of equilibria among the candidate supports of a scaled game.
-
-    All mixtures of two extreme equilibria are equilibria if both have a common label of each
-    strategy.
-    """
-    size = len(game)
-    integers = np.vectorize(int, otypes=[object])(np.rint(game * GRID))
-    extremes = dict(vertex for sets in singular for vertex in _extreme_equilibria(integers, sets))
-    points, labels = list(extremes), np.array(list(extremes.values()))
-    near = []
-    for index, own in enumerate(labels):
-        shared = labels & own
-        joined = (shared[:, :size] | shared[:, size:]).all(axis=1)
-        near.append(set(np.flatnonzero(joined).tolist()) - {index})
-    faces = []
-    for group in _cliques(near, set(), set(range(len(points))), set()):
-        common: Flags = np.logical_and.reduce(labels[list(group)])
-        vertices = np.array([points[index] for index in sorted(group)])
-        faces.append(Face(vertices, common[:size], common[size:]))
-    return faces
-
-
-def _cliques(
-    near: list[set[int]], group: set[int], open_: set[int], closed: set[int]
-) -> Iterator[set[int]]:
-    """Yield the maximal cliques of a graph (Bron and Kerbosch 1973, with a pivot)."""
-    if not open_ and not closed:
-        if group:
-            yield group
-        return
-    pivot = max(open_ | closed, key=lambda node: len(open_ & near[node]))
-    for node in sorted(open_ - near[pivot]):
-        yield from _cliques(near, group | {node}, open_ & near[node], closed & near[node])
-        open_ = open_ - {node}
-        closed = closed | {node}
-
-
-def _extreme_equilibria(
-    game: WholeNumbers, sets: Singular
-) -> Iterator[tuple[tuple[float, ...], Flags]]:
-    """Yield a face's vertices at which each strategy is unused or a best response.
-
-    The labels, shape (2 n,), flag the unused strategies, then the best responses.
-    """
-    size = len(game)
-    waiting = [sets]
-    while waiting:
-        _, inside, outside = part = waiting.pop()
-        cut = _vertices(game, part)
-        if cut is None:
-            split = min(set(range(size)).difference(inside, outside))
-            waiting.append(part._replace(inside=(*inside, split)))
-            waiting.append(part._replace(outside=(*outside, split)))
-            continue
-        for ray, labels in zip(*cut, strict=True):
-            if (labels[:size] | labels[size:]).all():
-                total = sum(ray)
-                yield tuple(share / total for share in ray), labels
-
-
-def _vertices(game: WholeNumbers, sets: Singular) -> tuple[WholeNumbers, Flags] | None:
-    """Return a face's vertices as integer rays with their labels, or None if there are too many.
-
-    The double description method (Motzkin et al. 1953) starts with the vertices of the simplex and
-    cuts by each equation or inequality. A cut keeps the feasible vertices and adds a point on each
-    edge that it crosses.
-    """
-    size = len(game)
-    rays = np.eye(size, dtype=int).astype(object)
-    rays = rays[[strategy for strategy in range(size) if strategy not in sets.outside]]
-    tight = np.concatenate([rays == 0, np.zeros((len(rays), size), dtype=bool)], axis=1)
-    reference, *other_members = sets.inside
-    tight[:, size + reference] = True
-    undecided = set(range(size)).difference(sets.inside, sets.outside)
-    others = [strategy for strategy in range(size) if strategy not in sets.inside]
-    for row in [*other_members, *others]:
-        heights = rays @ (game[row] - game[reference])
-        rays, tight = _cut(rays, tight, heights, size + row, exact=row in other_members)
-        if len(rays) > MANY and undecided:
-            return None
-    return rays, tight
-
-
-def _cut(
-    rays: WholeNumbers, tight: Flags, heights: WholeNumbers, label: int, *, exact: bool
-) -> tuple[WholeNumbers, Flags]:
-    """Return a face's vertices after a cut by a constraint, with the labels that are tight.
-
-    An edge joins two vertices if their common tight labels define a line, and no third vertex has
-    all of these labels.
-    """
-    size = rays.shape[1]
-    over, under = np.flatnonzero(heights > 0), np.flatnonzero(heights < 0)
-    has, lacks = tight.astype(np.float32), (~tight).astype(np.float32)
-    high, low = np.nonzero(has[over] @ has[under].T >= size - 1)
-    high, low = over[high], under[low]
-    common = (has[a] * has[b] for a, b in zip(high, low, strict=True))
-    edge = [np.count_nonzero(lacks @ labels == 0) == 2 for labels in common]
-    high, low = high[np.array(edge, dtype=bool)], low[np.array(edge, dtype=bool)]
-    new_rays = heights[high, None] * rays[low] - heights[low, None] * rays[high]
-    remaining = np.flatnonzero(heights == 0 if exact else heights <= 0)
-    tight = np.concatenate([tight[remaining], tight[high] & tight[low]])
-    tight[:, label] = np.concatenate([heights[remaining] == 0, np.ones(len(new_rays), dtype=bool)])
-    if len(new_rays):
-        new_rays = new_rays // np.gcd.reduce(new_rays, axis=1)[:, None]
-    return np.concatenate([rays[remaining], new_rays]), tight

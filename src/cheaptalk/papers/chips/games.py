@@ -19,23 +19,24 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import NoData
 from cheaptalk.rules import counted, numbered_seats
 from cheaptalk.statistics.columns import with_matching
+from cheaptalk.statistics.participants import ANY_PEOPLE
 from cheaptalk.text import plain, readable
 
 table = partial(paper_table, "chips")
 GAME = "chip_trading"
 POPULATIONS = {
-    "human": "Human",
+    "people": "Human",
     "gpt-4o": "GPT-4o",
     "gpt-4o-refined": "GPT-4o refined",
     "gemini": "Gemini",
     "gemini-refined": "Gemini refined",
     "bayesian": "Bayesian agent",
 }
-"""The paper's names of populations, in the paper's order, by label in roster and preset."""
+"""The paper's names of populations, in the paper's order, by label in rosters and presets."""
 BETWEEN = " / "
 """The separator between labels in the name of a population."""
 MATCH = ("match_id", "configuration", "instance", "variant", "population", "bound")
-"""The columns that describe the match of a row in every frame."""
+"""The columns that describe the match of a row in every frame, besides its participants."""
 MOVE = {"match_id": pl.String, "turn": pl.Int64, "player": pl.String}
 GAIN = {"gain": pl.Float64, "ratio": pl.Float64, "accepted": pl.Boolean, "surplus": pl.Float64}
 TURN = MOVE | {"chips": pl.Int64} | GAIN
@@ -60,6 +61,7 @@ class Games:
     """The scored games of a study.
 
     A population is the label that all players of a match share, or else the list of their labels.
+    Frames list the participants of each match, so that intervals are clustered by them, too.
 
     Attributes:
         matches: one row per game: :data:`MATCH`, final ``surplus`` (dollars), ``ratio`` (surplus
@@ -122,8 +124,8 @@ def games(evidence: Evidence) -> Games:
     scored = evidence.scored(GAME)
     if scored.is_empty():
         raise NoData(
-            "no game of chip_trading in this study has finished; run the preset chip-trading, or "
-            "add your players to it"
+            "no game of chip_trading in this study has finished; the preset chip-trading has such "
+            "games"
         )
     usable = scored.drop_nulls("bound")
     if usable.is_empty():
@@ -144,12 +146,13 @@ def games(evidence: Evidence) -> Games:
         pl.col("configuration").replace_strict(names).alias("variant"),
         "population",
         "bound",
+        ANY_PEOPLE,
         (pl.col("game_rounds") * pl.col("game_players")).alias("turns"),
         pl.col("game_players").alias("players"),
     )
     turns, judged = _turns_and_decisions(evidence, set(usable["match_id"]))
     last = turns.group_by("match_id", maintain_order=True).agg(pl.col("surplus").last())
-    of_match, bound = matches.select(MATCH), pl.col("bound")
+    of_match, bound = matches.select(*MATCH, ANY_PEOPLE), pl.col("bound")
     return Games(
         with_matching(matches, last, "match_id").with_columns(
             ratio=pl.when(bound > 0).then(pl.col("surplus") / bound)

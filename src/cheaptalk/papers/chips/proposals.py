@@ -54,8 +54,8 @@ class BarScale(NamedTuple):
 def table_5(evidence: Evidence) -> Iterator[Shown]:
     """Report gains and chip ratios of accepted and rejected proposals.
     The gain is the value of the trade to the proposer; the ratio is the number of chips given per
-    chip requested. Intervals of means are clustered by instance. As in the paper, standard
-    deviations are over single proposals.
+    chip requested. Intervals of means are clustered by instance and participant. As in the paper,
+    standard deviations are over single proposals.
     """
     data = evidence.once(games)
     turns = _ordered(data)
@@ -112,7 +112,7 @@ def densities(evidence: Evidence) -> Iterator[Charts]:
     ratios = turns["ratio"].log(2) * OCTAVE
     low, high = _ends(ratios.round())
     terms = BarScale(int(low), int(high), 1 / OCTAVE, centred=True)
-    ticks = range(terms.low // OCTAVE, -(-terms.high // OCTAVE) + 1)
+    ticks = range(-((1 - terms.low) // OCTAVE), (terms.high + 1) // OCTAVE + 1)
     ratio = Axis(
         "chips given : chips requested",
         ticks=tuple((tick, _terms(2.0**tick)) for tick in ticks),

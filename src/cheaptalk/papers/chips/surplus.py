@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from cheaptalk.papers.chips.games import (
+    POPULATIONS,
     Games,
     games,
     paper_game,
@@ -17,6 +18,7 @@ from cheaptalk.papers.chips.games import (
     shown,
     table,
 )
+from cheaptalk.papers.printed import printed_values
 from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark, Rule
 from cheaptalk.reports.charts.kinds import HIGH, LOW, Cell, cells, ends
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -26,15 +28,18 @@ from cheaptalk.reports.recipes.parts import Answer, Charts, NoData, Shown
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import COUNT, SHARE, counted
 from cheaptalk.statistics import INSTANCES, holm, permutation_test
-from cheaptalk.statistics.columns import with_matching
+from cheaptalk.statistics.columns import FloatArray, with_matching
 from cheaptalk.statistics.differences import combined_freedom
 from cheaptalk.statistics.limits import t_limits
+from cheaptalk.statistics.participants import PEOPLE
 from cheaptalk.text import fixed
 
 LINES = 6
 """The maximum number of populations in one panel."""
 SHOWN = 6
 """The maximum number of rounds in the table by round."""
+MAX_NARROW = 6
+"""The maximum number of populations in charts beside each other."""
 
 
 def _reached(data: Games) -> Answer:
@@ -74,7 +79,8 @@ def trajectories(evidence: Evidence) -> Iterator[Shown]:
         "trajectories",
         "Share of the bound by turn",
         [panel for variant in data.variants for panel in _panels(data, shares, variant.name)],
-        "The dotted line is the bound. Bands: 95 % confidence intervals, clustered by instance.",
+        "The dotted line is the bound. Bands: 95 % confidence intervals, clustered by instance and "
+        "participant.",
     )
     yield _by_round(evidence, data, turns)
 
@@ -132,7 +138,7 @@ def _by_round(evidence: Evidence, data: Games, turns: pl.DataFrame) -> ReportTab
 
 def table_3(evidence: Evidence) -> Iterator[ReportTable]:
     """Report the final surplus as a share of its upper bound.
-    The share is the mean over games, with a standard error clustered by instance.
+    The share is the mean over games, with a standard error clustered by instance and participant.
 
     The second table shows surplus and bound in dollars. The ratio of means (total surplus over
     total bound) gives less weight to games with small bounds.
@@ -190,8 +196,8 @@ SCHEMA = {
 def table_4(evidence: Evidence) -> Iterator[Shown]:
     """Compare the final surplus of each pair of populations with permutation tests.
     The surplus is a share of the bound. The test is paired if two populations share at least half
-    of the smaller population's instances, and unpaired otherwise. Games on the same instance count
-    once, with their mean. The paper doesn't name its test.
+    of the smaller population's instances, and unpaired otherwise. Games on the same instance, or of
+    the same group of people, count once, with their mean. The paper doesn't name its test.
 
     p-values are two-sided; corrected p-values account for all comparisons within a game (Holm
     1979). Confidence intervals are Student's for paired and Welch's for unpaired instances.
@@ -215,6 +221,7 @@ def table_4(evidence: Evidence) -> Iterator[Shown]:
         "Cells show the corrected p-value of the difference. The arrow shows whether the "
         "population in the column gains more (↑) or less (↓) than the one in the row, and the "
         "colour by how much.",
+        wide=len(data.populations) > MAX_NARROW,
     )
     yield table(
         evidence,
@@ -233,6 +240,9 @@ def _paper_differences(
     populations = shown(evidence, data.populations)
     if len(populations) < 2:
         return
+    if printed_values("chips", evidence, "table-4") is not None:
+        others = [name for name in populations if name not in POPULATIONS]
+        populations = [*POPULATIONS, *others]
     results: dict[tuple[str, str, str], tuple[float, float]] = {}
     columns = ("variant", "first", "second", "difference", "p")
     for variant, first, second, gap, p in pairs.select(columns).iter_rows():
@@ -265,10 +275,14 @@ def _arrow(difference: float | None) -> str | None:
 
 def compared(data: Games, draws: int, seed: int) -> pl.DataFrame:
     """Test the difference (second minus first) between each pair of populations, by variant."""
+    people = pl.lit(None, pl.String)
+    if PEOPLE in data.matches.columns:
+        people = pl.col(PEOPLE).list.sort().list.join(" ")
     instances = (
         data.matches.drop_nulls("ratio")
+        .with_columns(group=people)
         .group_by("variant", "population", *INSTANCES, maintain_order=True)
-        .agg(pl.col("ratio").mean())
+        .agg(pl.col("ratio").mean(), pl.col("group").first())
         .sort(INSTANCES)
     )
     generator = np.random.default_rng(seed)
@@ -293,8 +307,10 @@ def _tested(
 ) -> tuple[float, float | None, float | None, int, float, str]:
     both = first.join(second, on=INSTANCES, suffix="_second", maintain_order="left", validate="1:1")
     paired = 2 * both.height >= min(first.height, second.height)
-    sides = (both["ratio_second"], both["ratio"]) if paired else (second["ratio"], first["ratio"])
-    minuend, subtrahend = (side.to_numpy() for side in sides)
+    if paired:
+        minuend, subtrahend = _group_means(both, "ratio_second", "ratio")
+    else:
+        minuend, subtrahend = (*_group_means(second, "ratio"), *_group_means(first, "ratio"))
     test = permutation_test(minuend, subtrahend, paired=paired, draws=draws, seed=generator)
     samples = [minuend - subtrahend] if paired else [minuend, subtrahend]
     ends: tuple[float, float] | tuple[None, None] = (None, None)
@@ -307,6 +323,14 @@ def _tested(
     return test.difference, *ends, instances, test.p, kind
 
 
+def _group_means(instances: pl.DataFrame, *ratios: str) -> list[FloatArray]:
+    """Return the mean ratios of each group of people or, without people, of each instance."""
+    groups = instances.select("^group(_second)?$").columns
+    group = pl.coalesce(*groups, pl.concat_str(INSTANCES, separator=" "))
+    means = instances.group_by(group.alias("of"), maintain_order=True).agg(pl.col(ratios).mean())
+    return [means[name].to_numpy() for name in ratios]
+
+
 def _difference_panel(data: Games, frame: pl.DataFrame, title: str) -> Chart:
     pairs = {(row["first"], row["second"]): row for row in frame.iter_rows(named=True)}
     named = {name for pair in pairs for name in pair}
@@ -317,6 +341,7 @@ def _difference_panel(data: Games, frame: pl.DataFrame, title: str) -> Chart:
         if pair is None:
             return None
         p = "<.001" if pair["p_holm"] < 0.001 else f"{pair['p_holm']:.3f}".lstrip("0")
+        p = p.removesuffix(".000")
         arrow = _arrow(pair["difference"])
         return Cell(pair["difference"], _difference_text(pair), label=f"{p} {arrow}")
 

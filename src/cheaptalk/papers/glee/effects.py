@@ -137,7 +137,7 @@ def _market_panel(fits: Fits, effects: ReportTable) -> Chart:
 
 
 def self_gains(evidence: Evidence) -> Iterator[Shown]:
-    """Report players' gains in each role, all else equal; people count as one player.
+    """Report players' gains in each role, all else equal; people with one label are one player.
 
     The regressions are those of the market's effects, with Alice's or Bob's gain as the outcome
     (GLEE, section 3). The effect of a player is the difference in gain from the reference player in
@@ -333,7 +333,7 @@ def encoding(evidence: Evidence) -> Iterator[ReportTable]:
     """
     fits = next(each for each in evidence.once(additive) if each.found)
     design = next(iter(fits.found.values())).classical.design
-    match = fits.played.frame.head(1)
+    match = fits.played.frame.sort("match_id").head(1)
     rows = [
         {
             "parameter": factor.name,

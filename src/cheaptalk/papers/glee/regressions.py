@@ -49,7 +49,11 @@ class Fit(NamedTuple):
         and the effect as ``classical`` and ``clustered``, with interval, error and counts.
         """
         both = [fit.frame.filter(factor=factor) for fit in self]
-        return both[1].select("level", "reference", "p").hstack(self._named(both, pl.col("n")))
+        effects = both[1].select("level", "reference", "p").hstack(self._named(both, pl.col("n")))
+        clusters = [f"{kind}{CLUSTERS}" for kind in KINDS]  # references have no intervals
+        return effects.with_columns(
+            pl.when(~pl.col("reference")).then(name).alias(name) for name in clusters
+        )
 
     def sums(self, weights: Floats, counts: Sequence[int]) -> pl.DataFrame:
         """Return sums of coefficients, in points; ``weights`` has the shape (sums, columns)."""
@@ -274,7 +278,10 @@ def predictions(evidence: Evidence) -> Iterator[ReportTable]:
     played_families = evidence.once(families)
     option = evidence.options.get(SPLITS)
     if option is None:
-        raise NoData("boosted trees take minutes; enable them with the recipe option splits=100")
+        raise NoData(
+            "boosted trees take minutes; enable them with the recipe option splits=100 "
+            "(--recipe-option in commands)"
+        )
     if not option.isdecimal() or int(option) < 1:
         raise CheaptalkError(f"option {SPLITS}: expected an integer >= 1, not {option}")
     splits = int(option)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cheaptalk.equilibrium.analysis.analysis import Analysis
-from cheaptalk.equilibrium.analysis.estimation import analyse
+from cheaptalk.equilibrium.analysis.estimation import AnalysisOptions, analyse
 from cheaptalk.equilibrium.analysis.providers import providers_of_models
 from cheaptalk.equilibrium.analysis.selection import NAME, PLUS, selected, with_names
 from cheaptalk.games.item_bargaining.rules import SEATS
@@ -138,8 +138,7 @@ def analyses(evidence: Evidence) -> tuple[Analysis, ...]:
     """Return the analyses of the games that can be solved; raise NoData if there are none."""
     solved, problems = _solved(evidence, evidence.labels)
     if not solved:
-        matches = scored(evidence).height
-        raise NoData("; ".join(problems) or f"cannot solve a game with {matches} matches")
+        raise NoData("; ".join(problems) or "only one strategy played; a game needs two")
     return solved
 
 
@@ -165,13 +164,21 @@ def _solved(
 ) -> tuple[tuple[Analysis, ...], list[str]]:
     """Analyse the games among the given players; return the analyses and error messages."""
     filters = [pl.col(f"player_{seat}").is_in(labels) for seat in SEATS]
-    owners = providers_of_models(evidence.players)
+    options: AnalysisOptions = {
+        "draws": evidence.draws,
+        "seed": evidence.seed,
+        "providers": providers_of_models(evidence.players),
+        "processes": evidence.workers,
+    }
+    if evidence.progress:
+        options["progress"] = evidence.progress
     solved, problems = [], []
     scored(evidence)  # raises if there is no match
-    for selection in selected({GAME: evidence.frames[GAME].filter(*filters)}, games):
-        draws, seed = evidence.draws, evidence.seed
+    strategies = pl.col("player_player_1").n_unique()
+    several = (strategies.over("configuration") > 1) | (strategies == 1)
+    for selection in selected({GAME: evidence.frames[GAME].filter(*filters, several)}, games):
         try:
-            solved.append(analyse(selection, draws=draws, seed=seed, providers=owners))
+            solved.append(analyse(selection, **options))
         except (CheaptalkError, ValueError) as error:
             problems.append(str(error))
     return tuple(solved), problems

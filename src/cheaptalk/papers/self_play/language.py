@@ -24,12 +24,13 @@ from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.bounds import COUNT as COUNTED
 from cheaptalk.statistics import INSTANCES
 from cheaptalk.statistics.columns import with_matching
+from cheaptalk.statistics.participants import ANY_PEOPLE
 
 TOKENS = "Tokens of all turns with their prefixes by GPT-2's tokeniser, as in the paper."
 PIECES = (
     "Words, numbers and symbols of all turns, as GPT-2's tokeniser splits them before applying its "
     "vocabulary: a lower bound of the tokens counted by the paper. For exact counts, use "
-    "the recipe option merges=FILE with GPT-2's merges.txt."
+    "the recipe option merges=FILE (--recipe-option in commands) with GPT-2's merges.txt."
 )
 LENGTHS = ("gpt2", "length", "total_words", "tokens")
 KINDS = {1: "words", 2: "pairs", 3: "triples"}
@@ -42,7 +43,7 @@ def lengths(evidence: Evidence) -> Iterator[Shown]:
     ``[message]``. GPT-2's tokeniser splits texts into words, numbers and symbols ("pieces"), and
     pieces into tokens of a vocabulary that isn't part of this package. The table shows tokens with
     ``--recipe-option merges=FILE``, and otherwise pieces, a lower bound of the tokens. 95 %
-    confidence intervals are clustered by instance.
+    confidence intervals are clustered by instance and participant.
     """
     sides = evidence.once(stages.Sides)
     file = evidence.options.get(MERGES)
@@ -168,7 +169,8 @@ def inconsistency(evidence: Evidence) -> Iterator[Shown]:
     A judge with the rubric ``hallucination`` examines each move for impossible counts, false claims
     about the player's own values, and claims that violate an agreement (the paper's Figure 8). The
     exact check finds only errors that match patterns, so its shares are lower bounds. Moves without
-    a valid verdict are excluded. 95 % confidence intervals are clustered by instance. The share of
+    a valid verdict are excluded. 95 % confidence intervals are clustered by instance and
+    participant. The share of
     the exact check is a ratio of sums, with an interval by linearisation (Cochran 1977, section
     6.3).
     """
@@ -198,7 +200,12 @@ def _exact(copies: pl.DataFrame) -> pl.DataFrame:
     rate = faulty.sum() / moves.sum()
     value = 100 * (rate + (faulty - rate * moves) / moves.mean())
     return copies.drop_nulls("inconsistency").select(
-        *stages.CELL, *INSTANCES, source=pl.lit(EXACT), found=value.over(stages.CELL), moves=moves
+        *stages.CELL,
+        *INSTANCES,
+        ANY_PEOPLE,
+        source=pl.lit(EXACT),
+        found=value.over(stages.CELL),
+        moves=moves,
     )
 
 
@@ -213,7 +220,9 @@ def _judged(evidence: Evidence, copies: pl.DataFrame) -> Iterator[pl.DataFrame]:
             copies, on="match_id", maintain_order="left", validate="m:1"
         )
         found, source = pl.col("score") * 100, pl.lit(section.name)
-        yield judged.select(*stages.CELL, *INSTANCES, source=source, found=found, moves=pl.lit(1.0))
+        yield judged.select(
+            *stages.CELL, *INSTANCES, ANY_PEOPLE, source=source, found=found, moves=pl.lit(1.0)
+        )
 
 
 def _sections(evidence: Evidence) -> list[JudgeSection]:
@@ -233,7 +242,7 @@ def judges(evidence: Evidence) -> Iterator[ReportTable]:
     sections = evidence.once(_sections)
     pairs = [(section, agreement) for section in sections for agreement in section.agreements]
     if not any(agreement.items for _, agreement in pairs):
-        study = evidence.study
+        study = next(iter(evidence.sources))
         by_hand = f"cheaptalk judge label {study} --rubric {RUBRIC} --sheet labels.csv"
         raise NoData(
             "the exact check has no verdicts on the judged moves, and no other judge has judged "

@@ -90,7 +90,7 @@ def scores(evidence: Evidence) -> Iterator[Shown]:
 
     The score of a match without an agreement is 0. In self-play, the score is the mean of both
     copies. In other matches, the partner's score is shown separately. 95 % confidence intervals are
-    clustered by instance.
+    clustered by instance and participant.
     """
     sides = evidence.once(stages.Sides)
     frame = stages.cells(sides, sides.frame, ["own", "theirs"], PAYOFF_BOUNDS)
@@ -102,7 +102,7 @@ def scores(evidence: Evidence) -> Iterator[Shown]:
     number = stages.ShownNumber("own", "mean score, points", 2)
     yield _first_answer(sides, frame, number)
     with_others = frame.filter(partner=stages.OTHERS).drop_nulls(number.key)
-    caption = "Whiskers are 95 % confidence intervals clustered by instance."
+    caption = "Whiskers are 95 % confidence intervals clustered by instance and participant."
     if sides.staged:
         caption += " Dashed lines are players that are not iterations."
         if changes := _changes(sides, with_others, number):
@@ -117,7 +117,7 @@ def agreements(evidence: Evidence) -> Iterator[Shown]:
 
     Matches without an agreement count as not optimal. A division is Pareto-optimal if no other
     division gives one player more and the other player at least as much. 95 % confidence intervals
-    are clustered by instance.
+    are clustered by instance and participant.
     """
     sides = evidence.once(stages.Sides)
     rates = list(RATES)
@@ -132,7 +132,8 @@ def before_and_after(evidence: Evidence) -> Iterator[ReportTable]:
     """Compare agreement and Pareto optimality of the first and the last iteration.
 
     The change is the share of the last iteration minus that of the first iteration. 95 % confidence
-    intervals are clustered by instance; the interval of the change accounts for shared instances.
+    intervals are clustered by instance and participant; that of the change accounts for shared
+    instances and participants.
     """
     sides = evidence.once(stages.Sides)
     cell = ["lineage", "weight", "partner"]
@@ -142,7 +143,8 @@ def before_and_after(evidence: Evidence) -> Iterator[ReportTable]:
     )
     if ends.is_empty():
         raise NoData(f"in self-play or with people, {stages.ONE_ITERATION}")
-    order = [position("weight", stages.OBJECTIVES), "weight", position("partner", stages.WITH)]
+    weight, partner = position("weight", stages.OBJECTIVES), position("partner", stages.WITH)
+    order = [weight, "weight", "lineage", partner]
     ends = (
         ends.sort(order, maintain_order=True)
         .with_columns(
@@ -235,7 +237,7 @@ def faults(evidence: Evidence) -> Iterator[Shown]:
     """Report the shares of matches with an invalid answer, and of matches aborted by one.
 
     Scripted negotiators make no such errors. Figures without errors are omitted. 95 % confidence
-    intervals are clustered by instance.
+    intervals are clustered by instance and participant.
     """
     sides = evidence.once(stages.Sides)
     frame = stages.cells(sides, sides.frame, FAULTS, dict.fromkeys(FAULTS, stages.PERCENT))
@@ -354,7 +356,8 @@ def cross_play(evidence: Evidence) -> Iterator[Shown]:
 
     A lineage that develops its own language agrees with itself, but less with earlier iterations or
     with a lineage of another seed. The score is that of the row's player, with 0 for matches
-    without an agreement. 95 % confidence intervals are clustered by instance.
+    without an agreement. 95 % confidence intervals are clustered by instance and
+    participant.
     """
     sides = evidence.once(stages.Sides)
     if sides.kin.is_empty():

@@ -22,6 +22,7 @@ from cheaptalk.rules.bounds import mean_bounds
 from cheaptalk.statistics import INSTANCES
 from cheaptalk.statistics.columns import with_matching
 from cheaptalk.statistics.limits import Bounds, BoundsColumns
+from cheaptalk.statistics.participants import ANY_PEOPLE
 from cheaptalk.text import capital, fixed
 
 GAME = DealOrNoDeal.name
@@ -35,7 +36,10 @@ ONE_ITERATION = (
 )
 METRICS = ("length", "total_words", "inconsistency")
 SHARES = ("agreement", "pareto_optimality", "aborted", "inverted_proposals")
-NUMBERED = re.compile(r"(?P<name>.*?)[\s._-]*iteration[\s._-]*(?P<number>\d+)", re.IGNORECASE)
+NUMBERED = re.compile(
+    r"(?P<name>.*?)[\s._-]*iteration[\s._-]*(?P<number>\d+)(?P<study> \(.+\))?", re.IGNORECASE
+)
+"""The label of an iteration; labels of pooled studies can end in the study's name."""
 CELL = ("objective", "weight", "lineage", "iteration", "player")
 WITH = {ITSELF: "self-play", PEOPLE: "with people", OTHERS: "with other players"}
 AMONG_PEOPLE = "among people"
@@ -59,9 +63,13 @@ def stage_of(label: str) -> Stage:
     >>> stage_of("gpt-3.5-iteration-3"), stage_of("Iteration 10"), stage_of("gpt-4")
     (Stage(lineage='gpt-3.5', iteration=3), Stage(lineage='', iteration=10), \
 Stage(lineage='gpt-4', iteration=None))
+    >>> stage_of("gpt-iteration-3 (pilot)")
+    Stage(lineage='gpt (pilot)', iteration=3)
     """
     match = NUMBERED.fullmatch(label)
-    return Stage(match["name"], int(match["number"])) if match else Stage(label, None)
+    if match is None:
+        return Stage(label, None)
+    return Stage(f"{match['name']}{match['study'] or ''}".strip(), int(match["number"]))
 
 
 def objective_name(weight: float) -> str:
@@ -80,13 +88,14 @@ class Sides:
             ``partner`` (``itself``, ``people`` or ``others``), ``opponent`` (a label), ``own`` and
             ``theirs`` (mean payoffs), ``erred`` (100 if one of the player's answers was invalid at
             the first attempt, else 0; null if unknown), ``tokens`` (output of models; null without
-            models), match metrics (shares in percent), and bounds of ``own`` and ``theirs``.
+            models), match metrics (shares in percent), bounds of ``own`` and ``theirs``, and
+            ``people`` (participants) if there are any.
     """
 
     def __init__(self, evidence: Evidence) -> None:
         scored = evidence.scored(GAME)
         if scored.is_empty():
-            raise NoData(f"no match of {GAME} has finished; run the preset self-play")
+            raise NoData(f"no match of {GAME} has finished; the preset self-play has such matches")
         specs = specs_of(evidence.store, evidence.study)
         people = (label for label in specs if any(spec.get("person") for spec in specs[label]))
         self.people = set(people)
@@ -123,6 +132,7 @@ def _sides(scored: pl.DataFrame, people: set[str]) -> pl.DataFrame:
     alike, parts = first == second, []
     match = (
         pl.col("match_id", *INSTANCES, *METRICS),
+        ANY_PEOPLE,
         pl.col(*SHARES) * 100,
         pl.when(pl.col("calls") > 0).then("output_tokens").cast(pl.Float64).alias("tokens"),
         pl.col("game_objective").cast(pl.Float64).alias("weight"),

@@ -75,6 +75,10 @@ class Play(NamedTuple):
     """The treatment to which the participant was assigned."""
     game: str
     """The game's name."""
+    sequence: str | None
+    """The participant's order of treatments, separated by " > "; empty without a design."""
+    matching_group: str | None
+    """The group within which the participant meets others; empty without matching groups."""
     match_id: str | None
     """The match, as in the table of matches; empty before it begins and after erasure."""
     seat: str | None

@@ -81,6 +81,7 @@ class Evidence:
         workers: processes that read matches; see :func:`.read_matches`.
         options: options of the recipe, by name; see :class:`.Recipe`.
         count_moves: whether the frames also count moves.
+        progress: called repeatedly with the state of long computations.
     """
 
     store: Store
@@ -92,6 +93,7 @@ class Evidence:
     options: Mapping[str, str] = field(default_factory=dict)
     workers: int = 1
     count_moves: bool = False
+    progress: Callable[[str], None] | None = None
     kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def once(self, make: Callable[["Evidence"], Kept]) -> Kept:
@@ -143,6 +145,12 @@ class Evidence:
     @cached_property
     def _spec(self) -> Mapping[str, Any]:
         return self.store.study(self.study, counted=False).spec
+
+    @property
+    def sources(self) -> dict[str, Mapping[str, Any]]:
+        """Return the study's definition or, if it is pooled, those of its sources, by name."""
+        pooled = self._spec.get("pooled") or [{"study": self.study, **self._spec}]
+        return {spec["study"]: spec for spec in pooled}
 
     @cached_property
     def seats(self) -> Mapping[str, Mapping[str, str]]:

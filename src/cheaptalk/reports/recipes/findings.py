@@ -22,6 +22,7 @@ from cheaptalk.reports.recipes.parts import (
     NoData,
     Recipe,
     RecipePart,
+    by_reason,
 )
 from cheaptalk.reports.recipes.study_overview import PLAYED
 from cheaptalk.reports.recipes.tables import ReportTable
@@ -86,6 +87,11 @@ class Findings(Printed):
         """Return the reason why each missing part lacks data, keyed by the part's title."""
         return {part.part.title: part.lacking for part in self.parts if part.lacking}
 
+    @property
+    def omitted(self) -> dict[str, list[RecipePart]]:
+        """Return the missing parts by reason."""
+        return by_reason(self.parts)
+
     def __repr__(self) -> str:
         return brief(self, self._title)
 
@@ -115,6 +121,19 @@ class Findings(Printed):
         return "\n\n".join([*self.answers.values(), *map(str, self.tables.values()), *missing])
 
 
+def check_options(recipe: RecipeName | Recipe, options: Mapping[str, str]) -> None:
+    """Check that a recipe exists and has all options.
+
+    Raises:
+        CheaptalkError: there is no such recipe or option.
+    """
+    chosen = recipe_of(recipe) if isinstance(recipe, str) else recipe
+    for name in options:
+        if name not in chosen.options:
+            suggestion = suggest(name, list(chosen.options)) if chosen.options else f'"{name}"'
+            raise CheaptalkError(f"the recipe {chosen.name} has no option {suggestion}")
+
+
 @reads
 def findings(
     store: StoreLike,
@@ -126,7 +145,7 @@ def findings(
     seed: int = 0,
     options: Mapping[str, str] | None = None,
     workers: int = 1,
-    progress: Callable[[RecipePart], None] | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Findings:
     """Apply a recipe to a study and return its tables, charts and answers.
 
@@ -137,7 +156,8 @@ def findings(
         seed: the seed of the draws.
         options: options of the recipe, by name; see :class:`.Recipe`.
         workers: processes that read matches; see :func:`.read_matches`.
-        progress: called with each part before it is computed.
+        progress: called with the title of each part before it is computed, and repeatedly with the
+            state of long computations.
 
     Raises:
         StoreError: there is no such study.
@@ -150,10 +170,7 @@ def findings(
     if draws < 100:
         raise WrongValue(f"draws must be at least 100, not {draws}")
     chosen = recipe_of(recipe) if isinstance(recipe, str) else recipe
-    for name in options or {}:
-        if name not in chosen.options:
-            suggestion = suggest(name, list(chosen.options)) if chosen.options else f'"{name}"'
-            raise CheaptalkError(f"the recipe {chosen.name} has no option {suggestion}")
+    check_options(chosen, options or {})
     evidence = Evidence(
         store,
         study,
@@ -164,6 +181,7 @@ def findings(
         options or {},
         workers,
         count_moves=PLAYED in chosen.parts,
+        progress=progress,
     )
     tones = tones_of([*evidence.labels, *chosen.players])
 
@@ -172,7 +190,7 @@ def findings(
             if not part.fits(evidence):
                 continue
             if progress:
-                progress(part)
+                progress(part.title)
             try:
                 yield part.made(evidence, tones)
             except NoData as error:

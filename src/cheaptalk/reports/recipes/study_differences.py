@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-import polars.selectors as cs
 
 from cheaptalk.frames.matches import SCORED
 from cheaptalk.frames.unscored import REASON, unscored, unscored_text
@@ -16,7 +15,7 @@ from cheaptalk.rules import counted
 from cheaptalk.statistics import INSTANCES, STRATA, differences, mean_intervals
 from cheaptalk.statistics.intervals import CONSTANT, ENOUGH, without_rounding
 from cheaptalk.statistics.limits import UNBOUNDED, Bounds, BoundsColumns
-from cheaptalk.statistics.participants import PEOPLE
+from cheaptalk.statistics.participants import ANY_PEOPLE, PEOPLE
 from cheaptalk.studies.plans.plan import planned_count
 
 LEVEL = 0.95
@@ -95,7 +94,7 @@ def difference(
         for side in (before, after)
     )
     if paired:
-        named = cs.by_name(PEOPLE, require_all=False).name.suffix(".after")
+        named = ANY_PEOPLE.name.suffix(".after")
         second_scores = second.select(*PAIR, pl.col(key).alias("after"), named)
         pairs = first.join(second_scores, on=PAIR, validate="1:1", maintain_order="left")
         if both_named := [name for name in (PEOPLE, f"{PEOPLE}.after") if name in pairs.columns]:

@@ -5,7 +5,7 @@ replays them after a restart.
 """
 
 import re
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -197,6 +197,8 @@ class _Path:
         self.protocol = protocol
         self.visit = 1
         self.game = 0
+        self.met: list[str] = []
+        self.shown: set[str] = set()
 
     def path(self) -> Generator[Stop, Response, None]:
         """Yield the stops of all of a participant's visits in order; the generator never ends."""
@@ -210,7 +212,7 @@ class _Path:
 
     def _visit(self) -> Generator[Stop, Response, Ending]:
         for step in self.protocol.path:
-            if step.once and self.visit > 1:
+            if (step.once and self.visit > 1) or not _applies(step, self.met):
                 continue
             stops = self._games(step) if isinstance(step, Games) else self._step(step)
             if (ending := (yield from stops)) is not None:
@@ -219,31 +221,40 @@ class _Path:
 
     def _games(self, step: Games) -> Steps:
         played = 0
-        while played < step.max and self.game < self.protocol.limits.games:
+        while played < step.count and self.game < self.protocol.limits.games:
             assignment = yield Assign("assignment", self.visit, self.game + 1)
-            if assignment.answer.get("treatment") is None:
-                return None if played or self.visit > 1 else "screened_out"
+            treatment = assignment.answer.get("treatment")
+            if treatment is None:
+                return None if played or self.visit > 1 else "quota_full"
             self.game += 1
-            if (ending := (yield from self._around(step.before))) is not None:
+            if (ending := (yield from self._around(step.before, treatment))) is not None:
                 return ending
             game_response = yield Play(step.called, self.visit, self.game)
-            if (state := game_response.answer["state"]) != "finished":
-                return OUTCOMES[state]
+            state = game_response.answer["state"]
             played += 1
-            if (ending := (yield from self._around(step.after))) is not None:
+            if state == "partner_left" and step.rematches:
+                continue
+            if state != "finished":
+                return OUTCOMES[state]
+            self.met.append(treatment)
+            if (ending := (yield from self._around(step.after, treatment))) is not None:
                 return ending
-            may_continue = played < step.max and self.game < self.protocol.limits.games
+            may_continue = played < step.count and self.game < self.protocol.limits.games
             if step.can_stop and may_continue:
                 wish = yield GoOn(GO_ON, self.visit, self.game)
                 if not wish.answer["more"]:
                     return None
         return None
 
-    def _around(self, steps: Iterable[Step]) -> Steps:
+    def _around(self, steps: Iterable[Step], treatment: str) -> Steps:
         """Yield the stops of the steps before or after a game."""
         for step in steps:
-            if step.once and self.game > 1:
+            if not _applies(step, [treatment]):
                 continue
+            repeated = self.game > 1 if step.when is None else step.called in self.shown
+            if step.once and repeated:
+                continue
+            self.shown.add(step.called)
             if (ending := (yield from self._step(step))) is not None:
                 return ending
         return None
@@ -294,6 +305,11 @@ class _Path:
 def code_word_item(word: str) -> Item:
     """Return the text field that checks whether participants read the instructions."""
     return Item(name=CODE_WORD, ask="Your questions or comments", correct=[word], optional=True)
+
+
+def _applies(step: Step, treatments: Collection[str]) -> bool:
+    """Return whether a step is shown to a participant who met some treatments."""
+    return step.when is None or any(name in treatments for name in step.when.treatment)
 
 
 def _failing(correct: bool | None, on_fail: Failing) -> Ending | None:

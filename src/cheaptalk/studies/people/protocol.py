@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from cheaptalk.records.store.schema import Ending as Ending  # re-exported
 from cheaptalk.renamed import RENAMED_PLACEHOLDERS
-from cheaptalk.rules import Value
+from cheaptalk.rules import Value, suggest
 from cheaptalk.rules.errors import LocatedError, shown
 from cheaptalk.studies.people.items import Words
 from cheaptalk.studies.people.steps import AnyStep, Games, Step, steps_within
@@ -264,6 +264,37 @@ class Protocol(Value):
             raise LocatedError(
                 f'two steps have the name "{duplicates[0]}"; rename one, for example '
                 f"{{{duplicates[0]}: {{name: second, ...}}}}",
+                "path",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _fits_design(self) -> "Protocol":
+        games = self.games
+        for step in self.steps:
+            for name in step.when.treatment if step.when else ():
+                if name not in games.treatments:
+                    raise LocatedError(
+                        f"{step.called}: unknown treatment {suggest(name, list(games.treatments))}",
+                        "path",
+                    )
+        if games.design == "arrival":
+            return self
+        if self.limits.visits > 1 or self.limits.hours:
+            raise LocatedError(
+                f"design: {games.design} requires a single visit; remove visits and hours", "limits"
+            )
+        if self.limits.games < games.count:
+            raise LocatedError(
+                f"the design has {games.count} games, but games is {self.limits.games}; remove it",
+                "limits",
+            )
+        earlier = self.path[: self.path.index(games)]
+        items = {item.name: item for step in earlier for item in getattr(step, "items", ())}
+        if games.stratify is not None and games.stratify not in items:
+            raise LocatedError(
+                f"games: stratify: unknown item {suggest(games.stratify, list(items))}; it must be "
+                "asked before the games",
                 "path",
             )
         return self

@@ -3,17 +3,41 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from cheaptalk.rules import Event, Game, Value, suggest
 from cheaptalk.rules.chance import Stream
 from cheaptalk.rules.errors import shown
 from cheaptalk.rules.registry import Registry, is_function
 from cheaptalk.studies.people.items import Item, Words, distinct, in_languages
+from cheaptalk.studies.people.schedules import Design, Matching, Roles
 from cheaptalk.styles.writing import Writing
 
 Failing: TypeAlias = Literal["screened_out", "failed_attention", "go_on"]
 """The consequence of a wrong answer."""
+
+
+class Condition(Value):
+    """A condition of a step.
+
+    Attributes:
+        treatment: names of treatments. Before and after a game, the game must have one of them;
+            elsewhere, the participant must have finished a game in one of them.
+    """
+
+    treatment: Annotated[list[str], Field(min_length=1)]
+
+    @field_validator("treatment", mode="before")
+    @classmethod
+    def _as_list(cls, data: Any) -> Any:
+        return [data] if isinstance(data, str) else data
 
 
 class Step(Value):
@@ -22,6 +46,7 @@ class Step(Value):
     Attributes:
         name: its name in records; by default the kind of step.
         once: whether returning participants skip it.
+        when: the condition under which it is shown; by default, it always is.
     """
 
     kind: ClassVar[str]
@@ -30,6 +55,7 @@ class Step(Value):
 
     name: str = ""
     once: bool = True
+    when: Condition | None = None
 
     @model_validator(mode="after")
     def _items_are_distinct(self) -> Self:
@@ -198,10 +224,39 @@ class Lobby(Value):
     Attributes:
         minutes: waiting time after which a participant may leave and is paid for waiting.
         substitutes: whether scripted players then fill the empty seats if possible.
+        waitlist: maximum number of participants who may enter a full study and wait for the place
+            of a participant who drops out, for up to ``minutes``.
     """
 
     minutes: Annotated[float, Field(gt=0, le=600)] = 10
     substitutes: bool = False
+    waitlist: Annotated[int, Field(ge=0, le=10_000)] = 0
+
+
+class Treatment(Value):
+    """A treatment: the matches of the study that it includes.
+
+    Attributes:
+        game: the game's name; None for all games.
+        when: parameter values that the game must have.
+        players: labels of all players of a match, in any order; None for all matches.
+        quota: maximum number of participants, with ``design: between``.
+    """
+
+    game: str | None = None
+    when: dict[str, Any] = Field(default_factory=dict)
+    players: list[str] | None = None
+    quota: Annotated[int, Field(ge=1)] | None = None
+
+    def includes(self, game: Game, labels: Sequence[str]) -> bool:
+        """Return whether the treatment includes matches of a game between given players."""
+        if self.players is not None and sorted(self.players) != sorted(labels):
+            return False
+        parameters = game.model_dump(mode="json") | self.when
+        try:
+            return self.game in (None, game.name) and type(game).model_validate(parameters) == game
+        except ValidationError:  # another game's parameters
+            return False
 
 
 class Games(Step):
@@ -213,6 +268,20 @@ class Games(Step):
         same_treatment: whether all games of a visit have the treatment drawn for the first.
         fixed_groups: whether the group of the first game stays together; if a member leaves, the
             visit of the others ends with ``partner_left``.
+        design: the assignment to treatments: in the order of ``arrival``, so that groups are soon
+            complete; one treatment per participant (``between``); or all treatments, in a
+            ``fixed_order``, in a ``random_order``, or in orders that are used equally often: those
+            of a ``latin_square``, or all (``counterbalanced``).
+        treatments: the treatments of a design by name, in the order of ``fixed_order``.
+        rounds: number of successive games in each treatment of a design.
+        matching: who meets whom: ``any`` available participant; always the same ``partner``;
+            randomly drawn strangers (``stranger``), of whom no pair meets twice with
+            ``perfect_stranger``; or a ``rotation`` in which all meet before any pair meets again.
+        matching_group: number of participants who start together and meet only each other.
+        roles: whether participants' roles are drawn for each game (``any``), ``fixed``, or
+            ``switching`` after each game.
+        stratify: name of an item before the games, such as in a survey; treatments or orders are
+            balanced among participants with the same answer.
         before, after: steps around each game.
         lobby: the waiting room.
         attention: attention checks during games.
@@ -225,11 +294,30 @@ class Games(Step):
     can_stop: bool = False
     same_treatment: bool = False
     fixed_groups: bool = False
+    design: Design = "arrival"
+    treatments: dict[str, Treatment] = Field(default_factory=dict)
+    rounds: Annotated[int, Field(ge=1, le=1000)] = 1
+    matching: Matching = "any"
+    matching_group: Annotated[int, Field(ge=2, le=500)] | None = None
+    roles: Roles = "any"
+    stratify: str | None = None
     before: "list[AnyStep]" = Field(default_factory=list)
     after: "list[AnyStep]" = Field(default_factory=list)
     lobby: Lobby = Lobby()
     attention: Attention | None = None
     once: bool = False
+
+    @property
+    def count(self) -> int:
+        """Maximum number of games in one visit."""
+        if self.design == "arrival":
+            return self.max
+        return self.rounds * (1 if self.design == "between" else len(self.treatments))
+
+    @property
+    def rematches(self) -> bool:
+        """Whether participants go on to the next game after a partner has left."""
+        return self.matching in ("stranger", "perfect_stranger", "rotation")
 
     @model_validator(mode="after")
     def _holds_no_games(self) -> "Games":
@@ -239,7 +327,51 @@ class Games(Step):
             raise ValueError("games: before and after cannot contain games")
         if any(isinstance(step, Quiz) for step in self.before):
             raise ValueError("games.before: a quiz is about the game just played; move it to after")
+        if self.when is not None:
+            raise ValueError("games: when is not possible here; use it in other steps")
         return self
+
+    @model_validator(mode="after")
+    def _has_design(self) -> "Games":
+        arrival = self.design == "arrival"
+        for problem in self._without_design() if arrival else self._with_design():
+            raise ValueError(f"games: {problem}")
+        return self
+
+    def _without_design(self) -> Iterator[str]:
+        """Yield the problems of settings that only a design has."""
+        names = {"treatments", "rounds", "matching", "matching_group", "roles", "stratify"}
+        for name in type(self).model_fields:
+            if name in names & self.model_dump(exclude_defaults=True).keys():
+                yield f"{name} requires a design; set, for example, design: between"
+        if self.lobby.waitlist:
+            yield "lobby.waitlist requires a design; set, for example, design: between"
+
+    def _with_design(self) -> Iterator[str]:
+        """Yield the problems of the settings of a design."""
+        if not self.treatments:
+            yield (
+                f"{self.design} requires treatments; write, for example, {{person: {{players: "
+                "[people, people]}, model: {players: [people, gpt]}}"
+            )
+        for name in ("can_stop", "same_treatment", "fixed_groups"):
+            if getattr(self, name):
+                yield f"{name} is possible only without a design; remove {name} or design"
+        if self.max not in (1, self.count):
+            yield f"max is {self.max}, but the design has {self.count} games; remove max"
+        meets_any, grouped = self.matching == "any", self.matching_group is not None
+        if meets_any and grouped:
+            yield "matching_group requires matching; set, for example, matching: stranger"
+        if not (meets_any or grouped or self.matching == "partner"):
+            yield (
+                f"{self.matching} matching requires matching_group, the number of participants "
+                "who start together; set, for example, matching_group: 12"
+            )
+        if self.stratify is not None and not meets_any:
+            yield f"stratify requires matching: any, not {self.matching}"
+        limited = any(treatment.quota for treatment in self.treatments.values())
+        if limited and not (meets_any and self.design == "between"):
+            yield "quota requires design: between and matching: any"
 
 
 STEPS: dict[str, type[Step]] = {
@@ -301,3 +433,11 @@ def steps_within(steps: list[Step]) -> Iterator[Step]:
             yield from step.after
         else:
             yield step
+
+
+def correct_answers(path: list[Step]) -> dict[str, str]:
+    """Return a correct answer to each question that has one, by the question's name."""
+    checks = [
+        step for step in steps_within(path) if isinstance(step, Screening | Comprehension | Survey)
+    ]
+    return {item.name: item.correct[0] for step in checks for item in step.items if item.correct}

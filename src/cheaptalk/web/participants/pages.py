@@ -22,7 +22,7 @@ from markupsafe import Markup
 from cheaptalk.players import PersonSeat
 from cheaptalk.rules import game_title
 from cheaptalk.studies.people.items import Words, in_language
-from cheaptalk.studies.people.path import End, GoOn, Page
+from cheaptalk.studies.people.path import Assign, End, GoOn, Page
 from cheaptalk.studies.people.pay import Due, bonus_of, dues, dues_if_ended
 from cheaptalk.studies.people.protocol import ANY_ID, Ending, Protocol, cents
 from cheaptalk.studies.people.steps import Comprehension, Instructions
@@ -347,7 +347,7 @@ class ParticipantPages(RoomPages):
             case GoOn(visit=visit, game=game):
                 played = sum(response.visit == visit for response in person.journey.games)
                 games, limits = self.protocol.games, self.protocol.limits
-                remaining = min(games.max - played, limits.games - game)
+                remaining = min(games.count - played, limits.games - game)
                 return "go_on.html.jinja", {"played": played, "left": remaining}
             case End() as end:
                 return "end.html.jinja", self._end(person, end)
@@ -355,7 +355,10 @@ class ParticipantPages(RoomPages):
         substitutes = room is not None and set(room.free) <= set(room.table_template.substitutes)
         return "waiting.html.jinja", {
             "room": room,
-            "waited": room is not None and self.supervisor.has_waited(person),
+            "group": self.supervisor.waiting_group(person),
+            "waitlist": isinstance(person.journey.stop, Assign),
+            "waited": self.supervisor.has_waited(person),
+            "skips": self.supervisor.may_skip(person),
             "may_go": self.supervisor.may_leave_at(person),
             "minutes": lobby.minutes,
             "waiting_pay": cents(self.protocol.pay.ended.get("timed_out", 0)),
@@ -384,9 +387,8 @@ class ParticipantPages(RoomPages):
         yield from paragraphs
 
     def _game_description(self, person: Participant, language: Language) -> Iterator[str]:
-        number, templates = person.journey.stop.game, self.room_manager.table_templates
-        treatment = person.plays[number]["treatment"] if number else ""
-        table_template = templates.get(treatment) or next(iter(templates.values()))
+        templates = self.room_manager.table_templates
+        table_template = self.experiment.template_of(person) or next(iter(templates.values()))
         game = table_template.game
         yield introduced(language, game, "gist") or gist(game)
         yield introduced(language, game, "about") or about(game)

@@ -242,6 +242,9 @@ def about_step(kind: str) -> str:
 
 def settings_of_step(kind: str) -> str:
     """Return the names of a step kind's settings, separated by commas."""
-    fields = STEPS[kind].model_fields if kind in STEPS else ()
-    names = [name for name in fields if name not in (*AROUND, "name", "once")]
-    return ", ".join([*names, "name", "once"])
+    if kind not in STEPS:
+        return ""
+    shared = ["name", "once"] if STEPS[kind] is Games else ["name", "once", "when"]
+    fields = STEPS[kind].model_fields
+    names = [name for name in fields if name not in (*AROUND, *shared, "when")]
+    return ", ".join(names + shared)
