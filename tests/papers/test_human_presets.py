@@ -17,6 +17,7 @@ from cheaptalk.studies.people.items import Item
 from cheaptalk.studies.people.protocol import Pay, Protocol
 from cheaptalk.studies.people.steps import Comprehension, Instructions, MakeQuiz, Quiz, Survey
 from cheaptalk.studies.people.texts import missing_translations
+from cheaptalk.styles.languages import writing_in
 
 
 def protocol_of(name: str) -> Protocol:
@@ -112,6 +113,7 @@ def briefing(of: type[Event], **known: Any) -> Event:
 
 
 BARGAINING = briefing(BargainingBriefing, discount=0.9)
+FORMATS = {code: writing_in(code) for code in ("en", "de")}
 DOLLARS = ["$2,000", "$4,000", "$8,000", "$16,000", "$32,000"]
 
 
@@ -137,17 +139,25 @@ def test_quiz_asks_about_briefing() -> None:
     for (make, kind), known, correct, options in cases:
         event = briefing(kind, **known)
         game = get_game("bargaining").rules()  # a quiz reads the events, never the game
-        item = make(game, "alice", [event], Chance("quiz")("order"))
+        item = make(game, "alice", [event], Chance("quiz")("order"), FORMATS)
         assert sorted(values_of(item)) == sorted(options)
         assert [option for option in options if item.is_right({item.name: option})] == [correct]
 
 
 def test_quiz_choices_are_shuffled_and_translated() -> None:
     game, chance = get_game("bargaining").rules(), Chance("quiz")
-    items = [quizzes.bargaining(game, "alice", [BARGAINING], chance("order", n)) for n in range(20)]
+    items = [
+        quizzes.bargaining(game, "alice", [BARGAINING], chance("order", n), FORMATS)
+        for n in range(20)
+    ]
     assert len({values_of(item).index("10%") for item in items}) > 3
     assert isinstance(items[0].answer, Choices)
     assert {"en": "10%", "de": "10\xa0%"} in items[0].answer.options
+    price = briefing(PersuasionBriefing, price=100)
+    item = quizzes.persuasion(
+        game, "bob", [price], chance("order"), {"en": writing_in("en", "EUR")}
+    )
+    assert item.is_right({item.name: "\u20ac100"})
 
 
 def test_participant_texts_are_in_both_languages() -> None:

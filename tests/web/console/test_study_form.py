@@ -543,8 +543,8 @@ def test_start_page_lists_every_preset(client: TestClient) -> None:
     page = client.get("/start").text
     for name in preset_names():
         assert f'href="/form?preset={name}"' in page
-    assert "9 scripts · 80,100 matches" in page
-    assert "1 person, 1 model · 3,280 matches" in page
+    assert "9\xa0scripts · 80,100\xa0matches" in page
+    assert "1\xa0person, 1\xa0model · 3,280\xa0matches" in page
 
 
 NAMES = ("bargaining", "all", "listed", "people", "self", "strategy", "strategies", "person")

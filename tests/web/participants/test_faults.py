@@ -318,7 +318,7 @@ async def test_prompts_survive_restarts_before_and_after_they_are_due(tmp_path: 
         assert (await ada.look()).ending == "failed_attention"
 
 
-def ask(game: Game, seat: str, events: Any, rng: Stream) -> Item:
+def ask(game: Game, seat: str, events: Any, rng: Stream, formats: Any) -> Item:
     options = Choices(options=["this", "that"])
     return Item(name="quiz", ask="Which?", answer=options, correct=["this"])
 

@@ -193,6 +193,8 @@ class Pay(Value):
 
     Attributes:
         currency: the currency code, such as USD.
+        points: whether amounts in games are shown as points instead of money; the ``rate`` of a
+            bonus converts them.
         base: payment for completing a visit.
         game: payment for each completed game.
         bonus: rules for performance-based payments.
@@ -205,6 +207,7 @@ class Pay(Value):
     """
 
     currency: Annotated[str, Field(pattern="^[A-Z]{3}$")] = "USD"
+    points: bool = Field(False, title="Show amounts in games as points")
     base: Annotated[float, Field(ge=0, title="Base payment")] = 0
     game: Annotated[float, Field(ge=0, title="Payment per game")] = 0
     bonus: list[Bonus] = Field(default_factory=list)

@@ -20,6 +20,7 @@ from cheaptalk.studies.people.conditions import When
 from cheaptalk.studies.people.items import Item, distinct, pages_of
 from cheaptalk.studies.people.schedules import Design, Matching, Roles
 from cheaptalk.studies.people.texts import Words, in_languages
+from cheaptalk.styles.writing import Writing
 
 Failing: TypeAlias = Literal["screened_out", "failed_attention", "go_on"]
 """The consequence of a wrong answer."""
@@ -157,8 +158,11 @@ class Quiz(Step):
     once: bool = False
 
 
-MakeQuiz: TypeAlias = Callable[[Game, str, Sequence[Event], Stream], Item]
-"""A function that creates a question about the events that a participant in a seat observed."""
+MakeQuiz: TypeAlias = Callable[[Game, str, Sequence[Event], Stream, Mapping[str, Writing]], Item]
+"""A function that creates a question about the events that a participant in a seat observed.
+
+The last argument contains the formats of numbers and amounts by language code.
+"""
 QUIZZES: Registry[MakeQuiz] = Registry("quiz", "cheaptalk.quizzes", is_function)
 """Quiz functions by game."""
 
@@ -202,11 +206,14 @@ class Debrief(Step):
     text: Words
 
 
+PROMPT = "Are you there? Type the word \u201c{word}\u201d."
+
+
 class Attention(Value):
     """An attention check during a game.
 
     Attributes:
-        text: the prompt.
+        text: the prompt; the default is translated.
         word: the word to type.
         seconds: timeout for the answer.
         games: numbers of the games in which it appears.
@@ -214,10 +221,7 @@ class Attention(Value):
         on_fail: the consequence of a missing answer.
     """
 
-    text: Words = {  # noqa: RUF012 - frozen
-        "en": "Are you there? Type the word \u201c{word}\u201d.",
-        "de": "Sind Sie da? Schreiben Sie das Wort \u201e{word}\u201c.",
-    }
+    text: Words = PROMPT
     word: str = "here"
     seconds: Annotated[float, Field(gt=0, le=3600)] = 60
     games: list[int] = [1]  # noqa: RUF012 - frozen

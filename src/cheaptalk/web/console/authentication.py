@@ -5,22 +5,25 @@ import hmac
 import re
 import secrets
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
+import jinja2
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from itsdangerous import BadData, URLSafeTimedSerializer
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
-from cheaptalk.reports.pages import environment
 from cheaptalk.web.console.accounts import Accounts, equal_texts
 from cheaptalk.web.console.errors import sentence, status_of
+from cheaptalk.web.console.translation import CONSOLE_LANGUAGES, templates
 from cheaptalk.web.laboratory.audit import Detail
 from cheaptalk.web.laboratory.staff import SESSION_SECONDS, Account, Role, new_token
 from cheaptalk.web.posted import Limit, Upload, asker, posted_files, posted_pairs, single
+from cheaptalk.web.rooms.languages import Language, best_language, languages
 from cheaptalk.web.rooms.pages import STYLE as ROOMS_STYLE
 
 Answer = TypeVar("Answer", bound=Response)
@@ -28,9 +31,8 @@ Answer = TypeVar("Answer", bound=Response)
 FOLDER = Path(__file__).parent
 STYLE_FILES = (FOLDER / "console.css", FOLDER / "designs" / "static" / "study_form.css")
 STYLE = ROOMS_STYLE + Markup("".join(file.read_text(encoding="utf-8") for file in STYLE_FILES))  # noqa: S704 - our own files
-TEMPLATES = environment(FOLDER / "templates")
-TEMPLATES.globals |= {"Role": Role, "style": STYLE}
 COOKIE = "cheaptalk-console"
+LANGUAGE_COOKIE = "cheaptalk-console-language"
 MAX_FORM_BYTES = 3_000_000
 """A study file may have a million characters."""
 MAX_FIELDS = 20_000
@@ -68,6 +70,13 @@ class LoginRequired(Exception):
 
 class PasswordChangeRequired(Exception):
     """Raised if an account must first replace its one-time password."""
+
+
+@cache
+def _templates(language: Language) -> jinja2.Environment:
+    environment = templates(language, FOLDER / "templates")
+    environment.globals |= {"Role": Role, "style": STYLE}
+    return environment
 
 
 class Visit:
@@ -110,6 +119,17 @@ class Visit:
     def csrf_field(self) -> Markup:
         return Markup('<input type="hidden" name="csrf" value="{}">').format(self.csrf)
 
+    @property
+    def language(self) -> Language:
+        """The language that the user chose in this browser or, by default, the browser's."""
+        chosen = (self.request.query_params.get("lang"), self.request.cookies.get(LANGUAGE_COOKIE))
+        code = next((code for code in chosen if code in CONSOLE_LANGUAGES), None)
+        accepted = self.request.headers.get("Accept-Language", "")
+        return languages()[code or best_language(accepted, CONSOLE_LANGUAGES)]
+
+    def text(self, message: str) -> str:
+        return self.language.text(message)
+
     def may(self, minimum: Role) -> bool:
         return self.user is not None and self.user.role.may(minimum)
 
@@ -139,12 +159,13 @@ class Visit:
             "done": self.notice(),
             "tabs": self.authentication.tabs(),
         }
-        page = TEMPLATES.get_template(template)
+        page = _templates(self.language).get_template(template)
         return self._with_cookie(HTMLResponse(page.render(common | values), status))
 
     def reject(self, template: str, error: Exception, **values: Any) -> HTMLResponse:
         """Render the page of a rejected form, with the error as ``problem``."""
-        return self.render(template, status_of(error), problem=sentence(error), **values)
+        problem = self.text(sentence(error))
+        return self.render(template, status_of(error), problem=problem, **values)
 
     def record(self, action: str, study: str, **details: Detail) -> None:
         audit = self.authentication.accounts.database.audit
@@ -154,13 +175,14 @@ class Visit:
         headers = {"Content-Disposition": f'attachment; filename="{file}"'}
         return PlainTextResponse(text, headers=headers, media_type="text/csv; charset=utf-8")
 
-    def go(self, path: str, notice: str = "") -> Response:
+    def go(self, path: str, notice: str = "", **values: object) -> Response:
         """Redirect to a page of the console after an action.
 
-        ``path`` must not be user input. The page shows ``notice``, a sentence about the result.
+        ``path`` must not be user input. The page shows ``notice``, a sentence about the result, in
+        the user's language and with the given values.
         """
-        signer = self.authentication.signer
-        query = f"?said={signer.dumps(notice, salt=self.csrf)}" if notice else ""
+        signer, shown = self.authentication.signer, self.text(notice) % values
+        query = f"?said={signer.dumps(shown, salt=self.csrf)}" if notice else ""
         return self._with_cookie(RedirectResponse(self.link(path) + query, 303))
 
     def notice(self) -> str:
@@ -188,10 +210,13 @@ class Visit:
         return (match[1], match[2]) if match else ("", "")
 
     def _with_cookie(self, response: Answer) -> Answer:
-        if self._is_new:
+        cookies = {COOKIE: self.token} if self._is_new else {}
+        if self.request.query_params.get("lang") in CONSOLE_LANGUAGES:
+            cookies[LANGUAGE_COOKIE] = self.language.code
+        for name, value in cookies.items():
             response.set_cookie(
-                COOKIE,
-                self.token,
+                name,
+                value,
                 max_age=int(SESSION_SECONDS),
                 path=self.link("") or "/",
                 httponly=True,
@@ -298,7 +323,9 @@ class Authentication:
         if isinstance(error, PasswordChangeRequired):
             return visit.go("/account", "Choose your own password first.")
         if request.method != "GET":
-            message = "Your session has expired. Your changes were not saved. Log in and try again."
+            message = visit.text(
+                "Your session has expired. Your changes were not saved. Log in and try again."
+            )
             return visit.render("error.html.jinja", 403, message=message)
         if not self.accounts.staff.any():
             return visit.go("/set-up")

@@ -130,7 +130,7 @@ async def _error_page(
 ) -> Response:
     """Render an error page or, if the study's store is damaged, a list of the damage."""
     visit: Visit = getattr(request.state, "visit", None) or Visit(authentication, request, None)
-    message, status = sentence(error), status_of(error)
+    message, status = visit.text(sentence(error)), status_of(error)
     may_be_damaged = isinstance(error, StoreError) or status == 500
     study, tab = visit.study_and_tab
     if request.method == "GET" and visit.user and study and may_be_damaged:

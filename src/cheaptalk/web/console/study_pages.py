@@ -53,7 +53,7 @@ class CheckedDesign(NamedTuple):
 class DesignSummary(NamedTuple):
     """A study design in the list of studies: titles of its games, and number of players."""
 
-    games: str
+    games: list[str]
     players: int
     problem: str = ""
 
@@ -79,18 +79,20 @@ def check_design(name: str, text: str, laboratory: Path | None = None) -> Checke
 def summarize_design(name: str, text: str, laboratory: Path | None = None) -> DesignSummary:
     """Summarise a study design for the list of studies."""
     study, _, problem = check_design(name, text, laboratory)
-    return DesignSummary(*(games_of(study), len(study.players)) if study else ("", 0, problem))
+    if study is None:
+        return DesignSummary([], 0, problem)
+    return DesignSummary(games_of(study), len(study.players))
 
 
-def games_of(study: Study) -> str:
+def games_of(study: Study) -> list[str]:
     """Return the titles of a study's games.
 
     >>> games_of(check_design("pilot", DEFAULT_DESIGN.format(name="pilot")).study)
-    'Bargaining'
+    ['Bargaining']
     """
     if study.instances_from:
-        return f"as in {study.instances_from}"
-    return ", ".join(dict.fromkeys(game_title(grid.game) for grid in study.games))
+        return [f"as in {study.instances_from}"]
+    return list(dict.fromkeys(game_title(grid.game) for grid in study.games))
 
 
 class StudyPages:
@@ -143,7 +145,7 @@ class StudyPages:
             )
         except (BadName, Taken) as error:
             return visit.reject("new_study.html.jinja", error, name=name, text=text)
-        return visit.go(f"/studies/{draft.name}/design", f"{draft.name} was created.")
+        return visit.go(f"/studies/{draft.name}/design", "%(title)s was created.", title=draft.name)
 
     async def overview(self, visit: CurrentVisit, name: str) -> Response:
         draft = await asyncio.to_thread(self.drafts.read, name)
@@ -154,7 +156,7 @@ class StudyPages:
             tab="overview",
             draft=draft,
             read=read,
-            games=games_of(read.study) if read.study else "",
+            games=games_of(read.study) if read.study else [],
             dollars=dollars_text,
             standing=await self._standing(draft.name),
             changed=await self._changed(draft),
@@ -190,7 +192,9 @@ class StudyPages:
             after = self.drafts.replace(name, text, _version(visit.form), visit.account.name)
         except Conflict as conflict:
             return conflict_page(visit, conflict)
-        return visit.go(f"/studies/{name}/design", f"Version {after.version} was saved.")
+        return visit.go(
+            f"/studies/{name}/design", "Version %(version)s was saved.", version=after.version
+        )
 
     def log(self, visit: CurrentVisit, name: str, before: Before = None) -> Response:
         draft = self.drafts.read(name)
@@ -217,7 +221,7 @@ class StudyPages:
             await asyncio.to_thread(self.drafts.delete, name, version, visit.account.name)
         except Conflict as conflict:
             return _delete_page(visit, conflict.current, await self._standing(name), 409)
-        return visit.go("/", f"{name} was deleted.")
+        return visit.go("/", "%(title)s was deleted.", title=name)
 
 
 def conflict_page(visit: Visit, conflict: Conflict) -> Response:

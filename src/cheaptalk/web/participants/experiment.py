@@ -81,9 +81,10 @@ class Experiment:
             self.places = Places(self.protocol, templates, self.chance, design)
         self.quotas = self.places or Quotas(self.protocol, templates, self.chance)
         self.reserved_names = {
-            table_template.game.called(seat)
+            language.called(table_template.shown.called(seat))
             for table_template in room_manager.table_templates.values()
             for seat in table_template.seated
+            for language in room_manager.languages.values()
         }
         self._admitting = asyncio.Lock()
         self.orphaned: set[str] = set()
@@ -183,7 +184,10 @@ class Experiment:
             actor = next(member.name for member in table.game.actors if member.seat == play["seat"])
             events = [moment.event for moment in table.heard[actor]]
             rng = self.chance("quiz", person.code, stop.game)
-            item = QUIZZES[table.game.name](table.game, play["seat"], events, rng)
+            formats = {
+                code: language.writing for code, language in self.room_manager.languages.items()
+            }
+            item = QUIZZES[table.game.name](table.game, play["seat"], events, rng, formats)
             person.quiz = Page(stop.name, stop.visit, stop.game, stop.step, (item,))
         return person.quiz
 

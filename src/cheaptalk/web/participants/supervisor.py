@@ -14,6 +14,7 @@ from cheaptalk.studies.people.path import ENDED, Play
 from cheaptalk.studies.people.protocol import Ending
 from cheaptalk.studies.people.steps import Attention
 from cheaptalk.studies.people.texts import in_language
+from cheaptalk.styles.languages import SOURCE
 from cheaptalk.web.participants.experiment import Experiment
 from cheaptalk.web.participants.people import Notice, Participant
 from cheaptalk.web.participants.restoration import forget, forget_visit
@@ -101,7 +102,9 @@ class Supervisor:
         await self._notify(person, "message", text, None, None)
 
     async def prompt(self, person: Participant, prompt: Attention) -> None:
-        text = in_language(prompt.text, person.visitor.language).replace("{word}", prompt.word)
+        code = person.visitor.language or SOURCE
+        text = self.experiment.room_manager.languages[code].text(in_language(prompt.text, code))
+        text = text.replace("{word}", prompt.word)
         await self._notify(person, "attention", text, prompt.word, time.time() + prompt.seconds)
 
     async def _notify(

@@ -1,7 +1,7 @@
 """A study's texts on participants' pages: languages, placeholders, Markdown and images."""
 
 from collections.abc import Callable, Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 from babel.dates import format_date, format_datetime
@@ -133,10 +133,15 @@ def duration(seconds: float, code: str) -> str:
     return format_unit(minutes, "duration-minute", locale=code)
 
 
-def clock(moment: float, code: str) -> str:
-    """Format a time in a language, in the server's time zone."""
-    local_time = datetime.fromtimestamp(moment).astimezone()
-    return format_datetime(local_time, "short", locale=code)
+def clock(moment: float, code: str) -> Markup:
+    """Format a time in a language; scripts convert it to the participant's time zone.
+
+    >>> print(clock(0, "de"))
+    <time datetime="1970-01-01T00:00:00+00:00">1. Januar 1970, 00:00:00 UTC</time>
+    """
+    then = datetime.fromtimestamp(moment, UTC)
+    shown = format_datetime(then, "long", locale=code)
+    return Markup('<time datetime="{}">{}</time>').format(then.isoformat(), shown)
 
 
 def day_text(day: date, code: str) -> str:

@@ -89,7 +89,7 @@
   }
 
   // The number in a field, by the rules of web/typed_numbers.py; NaN if it is invalid, ambiguous or out of bounds.
-  const lang = document.documentElement.lang, point = (0.5).toLocaleString(lang)[1], comma = point === "." ? "," : ".";
+  const lang = `${document.documentElement.lang}-u-nu-latn`, point = (0.5).toLocaleString(lang)[1], comma = point === "." ? "," : ".";
   const typed = new RegExp(`^([-+\u2212]?)\\s*\\p{Sc}?\\s*(?=[${point}]?\\d)(\\d{1,3}(?:[${comma} '\u2019\u00a0\u202f]\\d{3})+|\\d*)(?:[${point}](\\d+))?\\s*\\p{Sc}?$`, "u");
   function value(input) {
     const [, sign, whole, decimals = ""] = typed.exec(input.value.trim()) ?? [];
@@ -186,6 +186,9 @@
     for (const button of document.querySelectorAll("[data-copy]")) {
       button.hidden = !navigator.clipboard;
       button.onclick = async () => { await navigator.clipboard.writeText(button.dataset.copy); button.textContent = button.dataset.done; };
+    }
+    for (const time of document.querySelectorAll("time[datetime]")) {
+      time.textContent = new Date(time.dateTime).toLocaleString(lang, { dateStyle: "medium", timeStyle: "short" });
     }
     sight.disconnect();
     if (part("jump", document)) sight.observe(part("turn", document));
