@@ -150,6 +150,20 @@ def test_store_of_0012_gets_the_keys_of_people(tmp_path: Path) -> None:
         assert reading.scalar(sa.select(schema.studies.c.spec)) == {"people": {"pay": {"max": 3}}}
 
 
+def test_store_of_0017_names_styles_after_languages(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    old, new = (
+        {"players": {"a": {"style": german}, "b": {"cross": {"style": ["v1", english]}}}}
+        for german, english in (("german", "english"), ("de", "en"))
+    )
+    with Store.open(path, create=True) as store:
+        store.register_study("styles", old)
+        with store.transaction() as connection:
+            connection.execute(sa.text("update alembic_version set version_num = '0017'"))
+    with Store.open(path) as store, store.reading() as reading:
+        assert reading.scalar(sa.select(schema.studies.c.spec)) == new
+
+
 def test_store_of_0014_gets_the_names_of_metrics(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
 
