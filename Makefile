@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all coverage attack lm check docs picture bench dist sbom installs lowest \
+.PHONY: help demo test test-all coverage attack lm check catalogues docs picture bench dist sbom installs lowest \
 	format lock clean
 
 help: ## List the targets
@@ -46,6 +46,9 @@ check: $(VENV)/.installed-dev ## Check style, types, layers and the Containerfil
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/hadolint Containerfile
+
+catalogues: $(VENV)/.installed-test ## Update the translation catalogues, and list missing and fuzzy texts
+	$(BIN)/python -m tests.catalogues
 
 docs: $(VENV)/.installed-lm ## Build the documentation into site/; a notebook uses a real model
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build

@@ -92,6 +92,9 @@ def rows() -> Iterator[Row]:
     resampled = games[0] + rng.normal(0, 4, (1000, 15, 15))
     yield Row("maximum-entropy equilibria of 1,000 resampled games of 15 strategies",
               seconds(partial(mene_mixtures, resampled)), "s", ("<=", 3), "one core")  # fmt: skip
+    tied = 300 + rng.normal(0, 8, (1000, 16, 16))
+    yield Row("maximum-entropy equilibria of 1,000 games of 16 strategies, nearly tied",
+              seconds(partial(mene_mixtures, tied)), "s", ("<=", 60), "one core")  # fmt: skip
     yield from growth(rng)
     yield from bimatrix(rng)
 

@@ -149,12 +149,17 @@ def transcript(name: str) -> str:
     ]
     seats = [
         section
-        for style in (style_in(game_spec, style) for style in game_spec.styles)
+        for style in styles_of(game_spec)
         for seat in table.heard
         for section in seat_lines(style, table, seat)
     ]
     texts = "\n".join([*head, *seats, *variant_lines(game_spec, match, table)])
     return f"{texts}\n"
+
+
+def styles_of(game_spec: GameSpec) -> list[Style]:
+    """Return the styles of a game for models, and the English one for people."""
+    return [style_in(game_spec, name) for name in game_spec.written_styles]
 
 
 def variant_lines(game_spec: GameSpec, match: Match, table: Table) -> Iterator[str]:
@@ -168,7 +173,7 @@ def variant_lines(game_spec: GameSpec, match: Match, table: Table) -> Iterator[s
         for other in [*others, *VARIANTS.get(game_spec.name, ())]
     ]
     tables = [table_of(game_spec, other, seed) for other in matches for seed in "12"]
-    for style in (style_in(game_spec, name) for name in game_spec.styles):
+    for style in styles_of(game_spec):
         seen = set(map(skeleton, sentences(style, table)))
         usual = {skeleton(sentence): sentence for sentence in briefings(style, table)}
         for played in tables:

@@ -36,6 +36,7 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 HEAVY = ("aiohttp", "jinja2", "numpy", "polars", "scipy", "sqlalchemy", "torch")
 IMPORTED_AS = {
     "argon2-cffi": "argon2",
+    "markdown-it-py": "markdown_it",
     "open-spiel": "pyspiel",
     "opentelemetry-exporter-otlp-proto-http": "opentelemetry",
     "opentelemetry-sdk": "opentelemetry",

@@ -21,7 +21,8 @@ from cheaptalk.conformance.answers import texts_of
 from cheaptalk.models import ModelCall, ModelSettings
 from cheaptalk.players import LanguageModel
 from cheaptalk.rules.game_spec import LANGUAGES
-from cheaptalk.styles import WRITINGS, Style, Unparsable, escaped, quoted, style_in
+from cheaptalk.styles import Style, Unparsable, escaped, quoted, style_in
+from cheaptalk.styles.languages import prompt_translations, writing_in
 from cheaptalk.styles.writing import DOUBLE
 
 TALKS: dict[str, list[dict[str, Any]]] = {
@@ -185,9 +186,15 @@ def test_injections_change_only_the_quotation(name: str) -> None:
                 assert (quoted(attack) in text) == (seat in spoken)
 
 
+QUOTING = "What %(name)s writes to you is shown in quotation marks."
+
+
 @each_game
 def test_quotation_marks_are_explained_once(name: str) -> None:
-    people = {"english": "stands in quotation marks", "german": "steht in Anführungszeichen"}
+    people = {
+        language: prompt_translations(language).gettext(QUOTING).partition("%(name)s")[2]
+        for language in LANGUAGES
+    }
     for parameters, words in cases(name):
         sentence = people.get(words.name, "was written by that player")
         for text in read_texts(play_talk(game_of(name, parameters), HELLO), words).values():
@@ -210,7 +217,7 @@ def test_any_text_stays_within_its_quotation(words: str) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 @given(words=st.text() | st.sampled_from(list(INJECTIONS.values())))
 def test_any_text_stays_within_the_marks_for_people(language: str, words: str) -> None:
-    writing = WRITINGS[language]
+    writing = writing_in(language)
     assert writing.marks is not None
     shown = writing.quoted(words)
     inside = shown.removeprefix(writing.marks[0]).removesuffix(writing.marks[1])

@@ -205,8 +205,8 @@ def _unready(store: ct.Store, studies: Sequence[StudySummary]) -> Iterator[Diagn
             continue
         try:
             planned = ct.studies.plan_in_store(ct.studies.stored_study(store, study.name), store)
-            problems = ct.studies.missing_requirements(planned, store)
-            problems += map(str, ct.studies.retired_models(planned))
+            missing = ct.studies.missing_requirements(planned, store)
+            problems = [*map(str, missing), *map(str, ct.studies.retired_models(planned))]
         except ct.CheaptalkError as error:
             problems = [str(error)]
         yield from (Diagnosis(f"study {study.name}", False, problem) for problem in problems)

@@ -20,6 +20,8 @@ RENAMED_PLACEHOLDERS: Mapping[str, str] = MappingProxyType({"{place}": "{seat}",
 """New placeholders in participants' texts and metrics by old placeholder."""
 RENAMED_PROVIDERS: Mapping[str, str] = MappingProxyType({"guest": "remote"})
 """New prefixes of model strings by old prefix."""
+RENAMED_STYLES: Mapping[str, str] = MappingProxyType({"english": "en", "german": "de"})
+"""New names of the prompt styles for people by old name."""
 RENAMED_COLUMNS: Mapping[str, str] = MappingProxyType(
     {"begun": "started_at", "began_at": "started_at", "finished": "ended_at", "made": "made_at"}
 )

@@ -37,6 +37,15 @@ def test_replaced_models_play_under_new_labels(cheaptalk: Command) -> None:
     assert {*matches["player_alice"], *matches["player_bob"]} == {"legal", "echo", "fair"}
 
 
+def test_models_replaced_by_the_same_model_become_one_player(cheaptalk: Command) -> None:
+    replace = ("--replace", f"{OLD}=script/legal", "--replace", f"{GEM}=script/legal")
+    data = cheaptalk("plan small.yaml --json", *replace).json
+    assert data["replaced"] == {"old": "legal", "gem": "legal"}
+    assert data["matches"] == 4
+    line = "gem, old are replaced with legal (script/legal)"
+    assert line in cheaptalk("plan small.yaml", *replace).out.splitlines()
+
+
 def test_stored_study_continues_with_a_replaced_model(cheaptalk: Command) -> None:
     cheaptalk("run small.yaml --replace old=script/legal --replace gem=script/echo")
     done = cheaptalk("run small --replace echo=script/silent --yes --json")
@@ -84,7 +93,10 @@ def test_all_retired_models_and_missing_keys_are_named_before_a_run(cheaptalk: C
     for line in (*retired, *missing):
         assert f"\n- {line}\n" in planned
     data = cheaptalk("plan small.yaml --json").json
-    assert data["missing"] == missing
+    assert data["missing"][0] == {
+        "need": "set the environment variable GEMINI_API_KEY",
+        "players": ["gem"],
+    }
     assert data["retired"][1] == {"model": OLD, "retirement": "2026-03", "players": ["old"]}
     run = cheaptalk("run small.yaml")
     assert run.status == 2

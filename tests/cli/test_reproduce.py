@@ -12,8 +12,12 @@ from tests.conftest import Command
 def test_rehearsal_writes_the_printed_values_beside_ours(cheaptalk: Command) -> None:
     done = cheaptalk("reproduce chips --mock --max-matches 12 --tables tables --draws 100")
     assert done.status == 0, done.err
-    assert re.search(r"chip-trading-human-mock +144 +144 +0 +requires participants", done.out)
-    assert "Participants (section 5.1); to invite them, run: cheaptalk serve" in done.out
+    assert re.search(
+        r"chip-trading-human-mock +144 +144 +0 +0 +0 +\$0\.00\ntotal +1,872 ", done.out
+    )
+    reason = "Participants (section 5.1): this study has no participants yet"
+    assert reason in done.out
+    assert done.out.count("the recipe option survey=FILE.csv") == 1, "each reason is printed once"
     assert "printed" in Path("tables/table-3.csv").read_text(encoding="utf-8").partition("\n")[0]
     page = Path("chips-mock.html").read_text(encoding="utf-8")
     assert "Qian et al. 2025" in page
@@ -29,10 +33,12 @@ def test_everything_missing_is_listed_before_a_match(
         monkeypatch.delenv(name, raising=False)
     done = cheaptalk("reproduce chips --replace gpt-4o-2024-05-13=openai/gpt-4o")
     assert done.status == 2
-    for missing in ("OPENAI_API_KEY", "GEMINI_API_KEY"):
-        assert f"set the environment variable {missing}" in done.err
-    assert "gemini-1.5-pro-001 has been retired since" in done.err
-    assert "gpt-4o-2024-05-13 has been retired" not in done.err
+    for missing, player in (("OPENAI_API_KEY", "gpt-4o"), ("GEMINI_API_KEY", "gemini")):
+        need = f"missing: set the environment variable {missing} (chip-trading: {player},"
+        assert need in done.err
+    assert "retired since 2025-05: gemini/gemini-1.5-pro-001 (chip-trading: gemini," in done.err
+    assert "gpt-4o-2024-05-13 (" not in done.err
+    assert "gpt-4o is replaced with gpt-4o (openai/gpt-4o)" in done.err
     assert not Path("chips.sqlite").exists()
     done = cheaptalk("reproduce chips --replace gpt-5=openai/gpt-4o")
     assert "no study of chips has the model" in done.err
@@ -41,7 +47,8 @@ def test_everything_missing_is_listed_before_a_match(
 def test_no_model_is_called_without_models(cheaptalk: Command) -> None:
     done = cheaptalk("reproduce gama --without-models --game public_goods --max-matches 2")
     assert done.status == 0, done.err
-    assert re.search(r"gama-appendix-g +40 +0 +0 +free", done.out)
+    assert re.search(r"gama-appendix-g +40 +0 +0 +0 +0 +\$0\.00", done.out)
+    assert "gama: 2 of 2 matches ended in " in done.err
     with ct.Store.open("gama.sqlite") as store:
         played = {study.name for study in store.studies() if study.done}
     assert played == {"gama", "gama-treatments", "gama-settings"}
@@ -73,3 +80,32 @@ def test_replaced_models_apply_to_the_studies_that_have_them() -> None:
     models = {name: {*ct.papers.models_of(study).values()} for name, study in studies.items()}
     assert "openai/gpt-4.1" in models["gama"]
     assert "openai/gpt-4.1" not in models["gama-settings"]
+
+
+def test_unknown_prices_are_named_once_below_the_plan(cheaptalk: Command) -> None:
+    models = "--models glee:gpt-4o,llama-3.3-70b"
+    done = cheaptalk(f"reproduce glee --plan --mock --max-matches 60 {models}")
+    assert re.search(r"total +\S+ +\S+ +60 .* \$[\d.,]+ to \$[\d.,]+\*", done.out)
+    unpriced = "* without models of unknown price: openrouter/meta-llama/llama-3.3-70b-instruct;"
+    assert done.out.count(unpriced) == done.out.count("openrouter") == 1
+    only = cheaptalk("reproduce glee --plan --max-matches 60 --models glee:llama-3.3-70b")
+    assert re.search(r"glee .* no price\*", only.out)
+
+
+def test_replaced_models_of_several_players_are_merged(cheaptalk: Command) -> None:
+    replace = "--replace gpt-4o-2024-05-13=script/legal --replace gemini-1.5-pro-001=script/legal"
+    plan = cheaptalk(f"reproduce chips --plan --json --game chip_trading {replace}").json
+    replaced = {
+        "gpt-4o": "legal/gpt-4o",
+        "gpt-4o-refined": "legal/gpt-4o-refined",
+        "gemini": "legal/gpt-4o",
+        "gemini-refined": "legal/gpt-4o-refined",
+    }
+    assert plan[0]["replaced"] == replaced
+
+
+def test_recipe_options_are_checked_before_a_match(cheaptalk: Command) -> None:
+    done = cheaptalk("reproduce chips --without-models --recipe-option serveys=answers.csv")
+    assert done.status == 2
+    assert 'chips has no option "serveys" (did you mean "survey"?)' in done.err
+    assert not Path("chips.sqlite").exists()

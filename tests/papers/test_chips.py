@@ -351,7 +351,7 @@ def test_missing_parts_are_explained_and_others_drawn(tmp_path: Path) -> None:
             {
                 "Differences between populations": "all games are of the population greed",
                 "Regret": "no decision of these games is in the sample",
-                "Survey": "the study contains no survey",
+                "Survey": "the study has no participants",
             },
         ),
         (
@@ -376,8 +376,9 @@ def test_missing_parts_are_explained_and_others_drawn(tmp_path: Path) -> None:
         write_findings(results, tmp_path / "page.html")
         for part, sentence in lacking.items():
             assert sentence in results.lacking[part]
-        survey = {"Learning between games", "Survey", "Themes", "Survey answers and performance"}
-        assert set(results.lacking) == lacking.keys() | survey
+        people = {"Participants", "Learning between games", "Survey", "Themes"}
+        people |= {"Survey answers and performance"}
+        assert set(results.lacking) == lacking.keys() | people
         assert "proposals" in results.tables
 
 

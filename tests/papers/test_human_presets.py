@@ -1,7 +1,6 @@
 """The papers' human studies: protocols, payments and GLEE's quizzes."""
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import cheaptalk as ct
@@ -13,8 +12,12 @@ from cheaptalk.papers.glee.human_study import AVERAGE_GAINS
 from cheaptalk.rules import Chance, Event
 from cheaptalk.rules.registry import get_game
 from cheaptalk.studies import plan
+from cheaptalk.studies.people.answers import Choices, Scale
+from cheaptalk.studies.people.items import Item
 from cheaptalk.studies.people.protocol import Pay, Protocol
 from cheaptalk.studies.people.steps import Comprehension, Instructions, MakeQuiz, Quiz, Survey
+from cheaptalk.studies.people.texts import missing_translations
+from cheaptalk.styles.languages import writing_in
 
 
 def protocol_of(name: str) -> Protocol:
@@ -74,7 +77,8 @@ def test_chip_trading_has_144_groups_checks_and_survey() -> None:
     assert [len(check.items) for check in checks] == [3, 5]
     assert all(item.correct and item.feedback for check in checks for item in check.items)
     (survey,) = (step for step in people.steps if isinstance(step, Survey))
-    scales = {item.name: (item.scale.low, item.scale.high) for item in survey.items if item.scale}
+    answers = {item.name: item.answer for item in survey.items}
+    scales = {name: (a.low, a.high) for name, a in answers.items() if isinstance(a, Scale)}
     assert scales == dict.fromkeys(
         ["competitive", "certainty", "satisfaction", "exertion"], (1, 10)
     )
@@ -109,7 +113,13 @@ def briefing(of: type[Event], **known: Any) -> Event:
 
 
 BARGAINING = briefing(BargainingBriefing, discount=0.9)
+FORMATS = {code: writing_in(code) for code in ("en", "de")}
 DOLLARS = ["$2,000", "$4,000", "$8,000", "$16,000", "$32,000"]
+
+
+def values_of(item: Item) -> list[str]:
+    assert isinstance(item.answer, Choices)
+    return item.answer.values
 
 
 def test_quiz_asks_about_briefing() -> None:
@@ -129,37 +139,37 @@ def test_quiz_asks_about_briefing() -> None:
     for (make, kind), known, correct, options in cases:
         event = briefing(kind, **known)
         game = get_game("bargaining").rules()  # a quiz reads the events, never the game
-        item = make(game, "alice", [event], Chance("quiz")("order"))
-        assert sorted(item.options) == sorted(options)
-        assert [option for option in options if item.is_right(option)] == [correct]
+        item = make(game, "alice", [event], Chance("quiz")("order"), FORMATS)
+        assert sorted(values_of(item)) == sorted(options)
+        assert [option for option in options if item.is_right({item.name: option})] == [correct]
 
 
 def test_quiz_choices_are_shuffled_and_translated() -> None:
     game, chance = get_game("bargaining").rules(), Chance("quiz")
-    items = [quizzes.bargaining(game, "alice", [BARGAINING], chance("order", n)) for n in range(20)]
-    assert len({item.options.index("10%") for item in items}) > 3
-    assert {"en": "10%", "de": "10\xa0%"} in (items[0].choices or [])
-
-
-TEXTS = {"title", "text", "pages", "statements", "ask", "feedback", "low_label", "high_label"}
-"""Keys of texts that participants see."""
-
-
-def untranslated(data: object, where: str = "") -> Iterator[str]:
-    """Yield texts for participants that are not in both languages."""
-    if isinstance(data, dict):
-        if {"en", "de"} == data.keys():
-            return
-        for key, value in data.items():
-            yield from untranslated(value, key)
-    elif isinstance(data, list):
-        for entry in data:
-            yield from untranslated(entry, where)
-    elif where in TEXTS:
-        yield str(data)
+    items = [
+        quizzes.bargaining(game, "alice", [BARGAINING], chance("order", n), FORMATS)
+        for n in range(20)
+    ]
+    assert len({values_of(item).index("10%") for item in items}) > 3
+    assert isinstance(items[0].answer, Choices)
+    assert {"en": "10%", "de": "10\xa0%"} in items[0].answer.options
+    price = briefing(PersuasionBriefing, price=100)
+    item = quizzes.persuasion(
+        game, "bob", [price], chance("order"), {"en": writing_in("en", "EUR")}
+    )
+    assert item.is_right({item.name: "\u20ac100"})
 
 
 def test_participant_texts_are_in_both_languages() -> None:
     for name in ("glee-human", "deal-or-no-deal-human", "chip-trading-human"):
-        texts = protocol_of(name).model_dump(mode="json", exclude_unset=True)
-        assert list(untranslated(texts)) == []
+        assert missing_translations(protocol_of(name)) == []
+
+
+def test_correct_answers_pass_the_checks_of_a_study() -> None:
+    people = protocol_of("chip-trading-human")
+    answers = ct.studies.correct_answers(people.path)
+    checks = [step for step in people.steps if isinstance(step, Comprehension)]
+    items = [item for check in checks for item in check.items]
+    assert answers["start"] == "10"
+    assert answers.keys() == {item.name for item in items}
+    assert all(item.is_right(item.read(answers)) for item in items)

@@ -30,9 +30,36 @@ def test_printed_values_are_joined_by_row() -> None:
     assert both.headings == ["Model", "Gain", "Gain, printed", "loss, printed"]
     assert [both.texts(row) for row in both.rows] == [
         ["gpt-4o", "0.50 (0.10)", "0.75 0.50 to 1.00", "1.00"],
-        ["ours", "0.25 (0.20)", "", ""],
         ["Llama", "", "1.00", "2.00"],
+        ["ours", "0.25 (0.20)", "", ""],
     ]
+
+
+def test_rows_follow_the_paper_and_others_come_last() -> None:
+    rows = [("ours", "2"), ("b", "2"), ("a", "2"), ("a", "3"), ("b", "3")]
+    frame = pl.DataFrame(
+        [(game, name, 0.5) for name, game in rows], schema=["game", "name", "gain"], orient="row"
+    )
+    headers = (Header("game", "Game"), Header("name", "Name"), Header("gain", "Gain", decimals=1))
+    values = pl.DataFrame(
+        [(game, name, 1.0) for game in "23" for name in ("human", "a", "b")],
+        schema=["game", "name", "gain"],
+        orient="row",
+    )
+    both = beside(ReportTable("t", "T", frame, headers), values)
+    assert both.frame.select("game", "name").rows() == [
+        *(("2", name) for name in ("human", "a", "b", "ours")),
+        *(("3", name) for name in ("human", "a", "b")),
+    ]
+
+
+def test_columns_found_only_in_the_paper_keep_their_place() -> None:
+    frame = pl.DataFrame({"game": ["g"], "run 1": [0.5], "run 3": [0.25]})
+    numbers = (Header(f"run {number}", number, decimals=2) for number in "13")
+    table = ReportTable("t", "T", frame, (Header("game", "Game"), *numbers))
+    values = pl.DataFrame({"game": ["g"], "run 0": 4.0, "run 1": 1.0, "run 2": 2.0, "run 3": 3.0})
+    titles = ["0, printed", "1", "1, printed", "2, printed", "3", "3, printed"]
+    assert beside(table, values).headings == ["Game", *titles]
 
 
 def test_declared_layouts_are_complete() -> None:

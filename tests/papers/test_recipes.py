@@ -7,11 +7,11 @@ import pytest
 from tests.papers.studies import play, report
 
 EXPECTED = {
-    "chips": "no game of chip_trading in this study has finished; run the preset chip-trading",
-    "gama": "run the preset gama",
-    "glee": "run the preset glee",
-    "metagame": "run the preset item-bargaining-heuristics",
-    "self-play": "no match of deal_or_no_deal has finished; run the preset self-play",
+    "chips": "no game of chip_trading in this study has finished; the preset chip-trading has",
+    "gama": "the preset gama",
+    "glee": "the preset glee has",
+    "metagame": "the preset item-bargaining-heuristics",
+    "self-play": "no match of deal_or_no_deal has finished; the preset self-play has",
 }
 """How to get the data of at least one part, by recipe."""
 

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -357,7 +358,7 @@ def test_deal_or_no_deal_table_2_follows_from_exported_rows(tmp_path: Path) -> N
         lambda rows: [rows[number::5] for number in range(5)],
         ["Before and after", "Judges"],
     )
-    assert "judge run STUDY" in results.lacking["Judges"]  # no store contains the joined study
+    assert re.search("judge run (with-people|others) ", results.lacking["Judges"])
     frame = rates(matches, plays)
     table = results.tables["before-after"].frame
     printed = {row["row"]: row for row in results.tables["table-2"].rows}

@@ -440,7 +440,7 @@ def test_small_studies_show_available_parts(tmp_path: Path) -> None:
         spec = tiny | {"pairing": "self"} | changed
         results = report(play_study(tmp_path / f"{number}", spec), "self-play")
         write_findings(results, tmp_path / "tiny.html")
-        assert set(results.lacking) == lacking | {"Cross-play", "Judges"}
+        assert set(results.lacking) == lacking | {"Cross-play", "Judges", "Participants and pay"}
         assert {"scores", "agreements", "errors-aborts"} <= set(results.tables)
         page = (tmp_path / "tiny.html").read_text(encoding="utf-8")
         assert "NaN" not in str(results)

@@ -60,8 +60,10 @@ def restore_0011(path: Path) -> Path:
 
 
 def drop_roles(connection: sa.Connection) -> None:
-    """Remove the column and the views of version 0016."""
+    """Remove the columns and the views of versions 0016 and 0017."""
     migration.drop_views(connection)
+    for name in ("sequence", "matching_group"):
+        connection.execute(sa.text(f"alter table plays drop column {name}"))
     connection.execute(sa.text("alter table configurations drop column roles"))
 
 
@@ -146,6 +148,20 @@ def test_store_of_0012_gets_the_keys_of_people(tmp_path: Path) -> None:
             drop_roles(connection)
     with Store.open(path) as store, store.reading() as reading:
         assert reading.scalar(sa.select(schema.studies.c.spec)) == {"people": {"pay": {"max": 3}}}
+
+
+def test_store_of_0017_names_styles_after_languages(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    old, new = (
+        {"players": {"a": {"style": german}, "b": {"cross": {"style": ["v1", english]}}}}
+        for german, english in (("german", "english"), ("de", "en"))
+    )
+    with Store.open(path, create=True) as store:
+        store.register_study("styles", old)
+        with store.transaction() as connection:
+            connection.execute(sa.text("update alembic_version set version_num = '0017'"))
+    with Store.open(path) as store, store.reading() as reading:
+        assert reading.scalar(sa.select(schema.studies.c.spec)) == new
 
 
 def test_store_of_0014_gets_the_names_of_metrics(tmp_path: Path) -> None:

@@ -262,6 +262,8 @@ def revert_to_0011(connection: sa.Connection, original: sa.Connection) -> None:
             connection.execute(sa.update(column.table).where(key == id_).values({column: value}))
     connection.execute(sa.text("drop table metrics"))
     connection.execute(sa.text("alter table configurations drop column roles"))
+    for name in ("sequence", "matching_group"):
+        connection.execute(sa.text(f"alter table plays drop column {name}"))
     connection.execute(sa.text("update alembic_version set version_num = '0011'"))
 
 

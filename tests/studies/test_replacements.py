@@ -111,8 +111,37 @@ def test_invalid_replacements_raise_clear_error() -> None:
         assert message in str(caught.value)
 
 
+def test_equal_players_become_one() -> None:
+    made = study(
+        games=[{"game": "public_goods", "fixed": {"players": 3}}],
+        players={
+            "a": {"model": OLD},
+            "b": {"model": "vllm/x"},
+            "warm": {"model": OLD, "temperature": 1},
+            "new": {"model": NEW},
+            "other": "free_rider",
+        },
+        pairing=[{"a": 1, "b": 1, "other": 1}, {"a": 2, "warm": 1}],
+        replace={OLD: NEW, "b": NEW},
+    )
+    assert [*made.players] == ["gpt-4.1", "new", "other"]
+    assert made.players["gpt-4.1"].written()["temperature"] == 1
+    assert made.pairing == [{"new": 2, "other": 1}, {"new": 2, "gpt-4.1": 1}]
+
+
+def test_players_with_other_factor_levels_stay_apart() -> None:
+    players = {"a": {"model": OLD}, "b": {"model": "vllm/x"}, "fair": "equal_split"}
+    levels = {"a": {"lab": "one"}, "b": {"lab": "two"}}
+    made = study(players=players, factors=levels, replace={OLD: NEW, "b": NEW})
+    assert [*made.players] == ["gpt-4.1/a", "gpt-4.1/b", "fair"]
+
+
 def test_colliding_labels_raise_error() -> None:
-    players = {"a": {"model": OLD}, "b": {"model": OLD}, "gpt-4.1/a": {"model": "vllm/x"}}
+    players: dict[str, Any] = {
+        "a": {"model": OLD},
+        "b": {"model": OLD, "tries": 9},
+        "gpt-4.1/a": {"model": "vllm/x"},
+    }
     with pytest.raises(
         ct.studies.StudyError, match=r'two players would have the label "gpt-4\.1/a"'
     ):
@@ -152,7 +181,7 @@ def test_all_missing_keys_are_reported_at_once(
         "players.a, c: set the environment variable OPENAI_API_KEY",
         "players.b: set the environment variable MISTRAL_API_KEY",
     ]
-    assert ct.studies.missing_requirements(made, None) == lines
+    assert [*map(str, ct.studies.missing_requirements(made, None))] == lines
     with pytest.raises(ct.studies.StudyError) as caught:
         ct.run(made, tmp_path / "s.sqlite")
     assert str(caught.value) == "; ".join(lines)

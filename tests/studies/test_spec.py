@@ -210,6 +210,16 @@ def test_grid_combines_cases_and_values_in_order() -> None:
     assert [config.get("reminders", True) for config in made] == [True, False] * 4
 
 
+def test_similar_models_come_before_a_list_of_strategies() -> None:
+    for name, advice in (
+        ("smolm2", 'did you mean the model "smollm2"?'),
+        ("lm", "for a policy write {policy: lm}; strategies: boulware, "),
+    ):
+        with pytest.raises(ct.studies.StudyError) as caught:
+            ct.Study(name="x", games=[GAME], players={"a": {"strategy": name}})
+        assert str(caught.value).startswith(f'players.a: unknown strategy "{name}"; {advice}')
+
+
 def test_unknown_strategy_error_is_the_same_in_python_and_yaml() -> None:
     players: dict[str, Any] = {"a": {"strategy": "liner"}}
     message = 'players.a: unknown strategy "liner" (did you mean "linear"?)'

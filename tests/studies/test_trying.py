@@ -38,7 +38,8 @@ def test_plan_lists_what_players_lack_but_does_not_fail(
     done = cheaptalk("plan model.yaml")
     assert done.status == 0
     assert done.out.rstrip().endswith(f"Before a run:\n- {need}")
-    assert cheaptalk("plan model.yaml --json").json["missing"] == [need]
+    missing = {"need": "set the environment variable OPENAI_API_KEY", "players": ["tiny"]}
+    assert cheaptalk("plan model.yaml --json").json["missing"] == [missing]
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     assert "Before a run" not in cheaptalk("plan model.yaml").out
 
@@ -47,6 +48,7 @@ def test_plan_shows_steps_cost_and_obstacles_of_participants(
     cheaptalk: Command, tmp_path: Path
 ) -> None:
     people = {
+        "title": {"en": "Money", "de": "Geld"},
         "recruitment": {"source": "prolific", "places": 4},
         "path": [{"consent": {"text": "Play."}}, {"games": {"max": 2}}],
         "pay": {"base": 1.5, "game": 0.25},
@@ -57,6 +59,7 @@ def test_plan_shows_steps_cost_and_obstacles_of_participants(
     preview = cheaptalk("plan human.yaml --json").json["participants"]
     assert (preview["places"], preview["steps"]) == (4, ["consent", "games"])
     assert preview["without_deadline"] == ["human"]
+    assert preview["untranslated"] == {"de": ["path.0.consent.text"]}
     lines = cheaptalk("plan human.yaml").out.splitlines()
     shortage = "4 places of up to 2 games may need 8 seats, but the plan has 2."
     assert lines[lines.index("Participants: up to 4 (source: prolific)") :] == [
@@ -65,6 +68,7 @@ def test_plan_shows_steps_cost_and_obstacles_of_participants(
         "Paying participants costs 8.00 USD for 4 places.",
         f"{shortage} Add instances, or the last participants cannot be matched.",
         "players.human: without a deadline, other participants may wait forever",
+        "1 text without a translation into 'de': path.0.consent.text",
         "",
         "Before a run:",
         "- players.human: people play with: cheaptalk serve",

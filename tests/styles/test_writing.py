@@ -7,13 +7,11 @@ from cheaptalk.conformance.matches import played, variants
 from cheaptalk.rules import Table, get_game
 from cheaptalk.rules.game_spec import LANGUAGES
 from cheaptalk.rules.registry import GAMES
-from cheaptalk.styles import WRITINGS, Style, style_in
+from cheaptalk.styles import Style, style_in
 from cheaptalk.web.typed_numbers import plain_number
 from tests.games.tables import small
 
-NUMBER = re.compile(r"\d[\d.,]*\d|\d")
-APART = re.compile("\u201c[^\u201d]*\u201d|\u201e[^\u201c]*\u201c|(?:Player|Spieler) \\d+")
-"""Messages of others, and names, which can be repeated in a text."""
+NUMBER = re.compile(r"\d[\d.,\u202f]*\d|\d")
 MACHINES = re.compile(r'JSON|[{}\\]|"\w+_\w*"')
 CASES = [(name, label) for name in sorted(GAMES) for label in variants(get_game(name))]
 
@@ -27,14 +25,19 @@ def read(style: Style, table: Table) -> Iterator[str]:
         yield from (style.how(kind, table.game, seat) for kind in kinds)
 
 
+def own_text(text: str, style: Style) -> str:
+    """Return a text without messages of others and names, which can be repeated in a text."""
+    before, after = style.writing.marks or '""'
+    return re.sub(rf"{before}[^{after}]*{after}|{style.writing.player} \d+(?![\d,.]*\d)", "", text)
+
+
 def numbers(text: str, style: Style) -> list[float]:
     """Return the sorted numbers in a text."""
-    matches = NUMBER.findall(APART.sub("", text))
+    matches = NUMBER.findall(own_text(text, style))
     return sorted(float(plain_number(match, style.writing)) for match in matches)
 
 
 def test_all_games_have_styles_in_all_languages() -> None:
-    assert set(WRITINGS) == set(LANGUAGES)
     for name in GAMES:
         assert list(get_game(name).styles)[-len(LANGUAGES) :] == list(LANGUAGES)
 
@@ -45,6 +48,7 @@ def test_texts_have_equal_numbers_in_all_languages_and_no_machine_formats() -> N
         styles = [style_in(game_spec, language) for language in LANGUAGES]
         table = played(game_spec, small(variants(game_spec)[label]), "words")
         for texts in zip(*(read(style, table) for style in styles), strict=True):
-            assert not any(MACHINES.search(APART.sub("", text)) for text in texts), texts
-            first, *others = (numbers(*pair) for pair in zip(texts, styles, strict=True))
+            pairs = list(zip(texts, styles, strict=True))
+            assert not any(MACHINES.search(own_text(*pair)) for pair in pairs), texts
+            first, *others = (numbers(*pair) for pair in pairs)
             assert all(other == first for other in others), texts

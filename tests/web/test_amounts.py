@@ -26,17 +26,22 @@ from tests.web.walker import EARNED, Rooms, Walker, visited
 BUTTON = re.compile(
     r'<button name="(\w+)" value="(\w+)" class="choice"><b>[^<]*</b><small>([^<]*)</small>'
 )
-CLAIM = re.compile(
-    r"(?:you get|you gain|you lose|Sie bekommen|Ihr Gewinn:|Ihr Verlust:) "
-    r"(-?€?[\d.,]*\d(?:\xa0€)?)"
+CLAIMS = ("you get %(sum)s", "you gain %(sum)s", "you lose %(sum)s")
+COUNTS = (
+    (
+        "you get %(num)s coin if the plan is accepted",
+        "you get %(num)s coins if the plan is accepted",
+    ),
+    ("you get %(num)s point", "you get %(num)s points"),
 )
-"""The amount that a button promises for its answer."""
-TITLES = re.compile("Divide the dollar|Den Dollar teilen")
+"""The amounts that buttons promise for their answers."""
+DIGITS = re.compile(r"\d[\d.,]*\d|\d")
+MONEY = re.compile(r"[$€]|\b(?:[Dd]ollars?|[Ee]uros?|[Cc]ents?)\b")
 QUICK = {"bargaining", "persuasion", "pirate_game", "public_goods"}
 """Games whose test is not slow: in turns or simultaneous, with messages or none."""
 SOCIAL = ("persuasion", "pirate_game")
 """Games that show other amounts or texts when several people play."""
-EUROS = {"path": [{"games": {"max": 1}}], "pay": {"currency": "EUR", "bonus": [{"rate": 1}]}}
+EUROS = {"currency": "EUR", "bonus": [{"rate": 1}]}
 
 
 def visible(page: str) -> str:
@@ -53,14 +58,20 @@ class Accountant(Walker):
         self.checked: list[str] = []
 
     async def answer(self, page: str) -> httpx2.Response:
-        writing = languages("EUR")[self.code].writing
+        language = self.rooms.room_manager.languages[self.code]
+        claims = [*map(language.text, CLAIMS)]
+        claims += [language.words.ngettext(*texts, count) for texts in COUNTS for count in (1, 2)]
+        texts = [claim.partition("%")[0].strip() for claim in claims]
         for field, value, about in BUTTON.findall(page):
-            if not (claim := CLAIM.search(html.unescape(about))):
+            claim = DIGITS.search(about)
+            if claim is None or not html.unescape(about).startswith(tuple(texts)):
                 continue
             payoff = self.payoff({field: value})
             assert payoff is not None, about
-            amounts = {writing.dollars(abs(payoff)), writing.number(abs(payoff))}
-            assert claim[1] in amounts, (self.room.match.configuration.game.name, about, payoff)
+            writing = language.writing
+            shown = (writing.dollars(abs(payoff)), writing.number(abs(payoff)))
+            amounts = [DIGITS.findall(amount)[0] for amount in shown]
+            assert claim[0] in amounts, (self.room.match.configuration.game.name, about, payoff)
             self.checked.append(about)
         return await super().answer(page)
 
@@ -74,13 +85,13 @@ class Accountant(Walker):
         return table.game.seat_payoffs(table.outcome)[self.room.seat_of(self.visitor)]
 
 
-def euro_study(names: Collection[str]) -> Study:
+def euro_study(names: Collection[str], *, points: bool = False) -> Study:
     """Return a study of games, with two rounds at most, that pays participants in euros."""
     study, grids = demo(), []
     for grid in [grid for grid in study.games if grid.game in names]:
         short = {"rounds": 2} if "rounds" in get_game(grid.game).rules.model_fields else {}
         grids.append(grid.model_copy(update={"fixed": grid.fixed | short}))
-    people = Protocol.model_validate(EUROS)
+    people = Protocol.model_validate({"path": ["games"], "pay": EUROS | {"points": points}})
     return study.model_copy(update={"people": people, "games": grids})
 
 
@@ -103,12 +114,11 @@ async def play_every_game(rooms: Rooms, code: str) -> list[list[Accountant]]:
         brought = [(await rooms.client.get(path)).content for path in files]
         assert len(players[0].seen[0].encode()) + sum(map(len, brought)) <= 60_000
         for player in players:
-            shown = TITLES.sub("", visible("".join(player.seen)))
-            assert "$" not in shown
-            assert not re.search(r"\b[Dd]ollars?\b", shown), table_template.game.name
-            money = re.findall(r"€\s?[\d.,]*\d|\d[\d.,]*\s?€", shown)
+            shown = visible("".join(player.seen))
+            assert {*MONEY.findall(shown)} <= {"€"}, table_template.game.name
+            money = re.findall(r"€\s?[\d.,]*\d|\d[\d.,]*\s?€(?!\d)", shown)
             assert [item.startswith("€") for item in money] == [code == "en"] * len(money)
-            if code == "de" and len(players) < len(table_template.seated):
+            if code != "en" and len(players) < len(table_template.seated):
                 assert english_lines(player.seen) == set()
     return tables
 
@@ -118,7 +128,7 @@ async def play_every_game(rooms: Rooms, code: str) -> list[list[Accountant]]:
 )
 async def test_every_game_is_played_alike_in_each_language(tmp_path: Path, names: set[str]) -> None:
     tables = {}
-    for code in ("en", "de"):
+    for code in ("en", "de", "es"):
         async with visited(euro_study(names), tmp_path / code, language=code) as rooms:
             tables[code] = await play_every_game(rooms, code)
     for code, tables_in_language in tables.items():
@@ -147,10 +157,21 @@ async def test_every_game_is_played_alike_in_each_language(tmp_path: Path, names
                 other = german.find(second.room.match.id)
                 assert other.payoffs == record.payoffs
                 specs = [item.seats[place]["spec"] for item in (record, other)]
-                assert [spec["style"] for spec in specs] == ["english", "german"]
+                assert [spec["style"] for spec in specs] == ["en", "de"]
                 words = [style(record.game, spec["style"]).digest for spec in specs]
                 assert [spec["words"] for spec in specs] == words
     assert played == names
+
+
+async def test_study_in_points_shows_no_currency(tmp_path: Path) -> None:
+    study = euro_study({"bargaining", "negotiation", "persuasion"}, points=True)
+    async with visited(study, tmp_path / "s.sqlite", language="en") as rooms:
+        for players in await play_every_game(rooms, "en"):
+            for player in players:
+                shown = visible("".join(player.seen))
+                assert not MONEY.search(shown)
+                assert "\xa0points" in shown
+                assert 'aria-current="true">English' in player.seen[0]
 
 
 @pytest.mark.parametrize("code", ["en", "de"])

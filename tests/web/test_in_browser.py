@@ -1,14 +1,17 @@
 """Tables in a browser: by keyboard, with a screen reader, on a phone, and in dark mode."""
 
+import inspect
+import re
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import cheaptalk.web
 from cheaptalk.rules.registry import GAMES
 from cheaptalk.web.posted import Limit
-from cheaptalk.web.rooms.languages import languages
+from cheaptalk.web.rooms.languages import Language, languages
 from cheaptalk.web.typed_numbers import BadNumber, plain_number
 from tests.reports.browser import Tab, browse
 from tests.web.served import served
@@ -16,6 +19,7 @@ from tests.web.walker import LINKS, Rooms, Walker
 
 pytestmark = pytest.mark.browser
 
+WEB = Path(inspect.getfile(cheaptalk.web)).parent
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 """An accessibility checker: npm install --no-save axe-core."""
 LOOKS = [(360, "dark"), (360, "light"), (1300, "dark"), (1300, "light")]
@@ -86,6 +90,42 @@ async def other_pages(rooms: Rooms) -> AsyncIterator[str]:
     await alone.until(">Your turn<")
     alone.room.stage = type(alone.room.stage).BROKEN
     yield alone.path
+
+
+PHYSICAL = re.compile(
+    r"(?<![\w-])(?:(?:margin|padding|border)-)?(?:left|right)\s*:|: (?:left|right)\b"
+)
+
+
+def test_styles_have_no_left_or_right() -> None:
+    for path in WEB.rglob("*.css"):
+        assert PHYSICAL.findall(path.read_text(encoding="utf-8")) == [], path.name
+
+
+def test_pages_are_mirrored_for_languages_that_are_written_from_right_to_left(
+    tmp_path: Path,
+) -> None:
+    sides = "['.home, header b', '.turn h1'].map(one => document.querySelector(one))"
+
+    async def visit(tab: Tab, rooms: Rooms) -> None:
+        walker = await rooms.sit("bargaining")
+        await walker.until(">Your turn<")
+        places = {}
+        arabic = {"ar": Language("ar")}  # without a catalogue
+        rooms.room_manager.languages |= arabic  # type: ignore[operator]
+        for code in ("en", "ar"):
+            await rooms.client.get(f"{walker.path}?lang={code}")
+            await tab.visit(rooms.url + walker.path, 390)
+            assert await tab.run(TOO_WIDE) == 0
+            places[code] = await tab.run(
+                f"{sides}.map(one => {{ const range = document.createRange();"
+                " range.selectNodeContents(one); const box = range.getBoundingClientRect();"
+                " return [box.left, document.documentElement.clientWidth - box.right]; })"
+            )
+        for (left, right), mirrored in zip(places["en"], places["ar"], strict=True):
+            assert mirrored == pytest.approx([right, left], abs=1)
+
+    browse_rooms(tmp_path, visit)
 
 
 async def violations(tab: Tab, address: str, width: int, scheme: str) -> list[str]:

@@ -195,7 +195,7 @@ async def test_invalid_and_unknown_answers_do_not_extend_the_deadline(tmp_path: 
         assert forged.status_code == 303
         assert walker.question.key == key
         await walker.post({"question": key, "alice_gain": "abc", "bob_gain": "1"})
-        await walker.until("“Alice” must be a number")
+        await walker.until("“Player 1” must be a number")
         assert walker.question.due == due
 
 
@@ -208,7 +208,7 @@ async def test_players_are_notified_when_a_bot_replaces_a_player(rooms: Rooms) -
         in await second.page()
     )
     await second.post({}, "leave")
-    assert "A computer player has taken over for Bob." in await first.page()
+    assert "A computer player has taken over for Player 2." in await first.page()
     assert "A computer player has taken over for you." in await second.page()
 
 
@@ -218,7 +218,7 @@ async def test_leaving_without_a_replacement_forfeits(tmp_path: Path) -> None:
         await walker.until(">Your turn<")
         await walker.post({}, "leave")
         page = await walker.until("The game is over")
-        assert "because Alice did not give a valid answer" in page
+        assert "because Player 1 did not give a valid answer" in page
         id_ = walker.room.match.id
     with Store.open(tmp_path / "s.sqlite") as store:
         assert store.find(id_).status is Status.FORFEITED
@@ -240,7 +240,7 @@ async def test_model_failure_is_shown_recorded_and_retried(tmp_path: Path) -> No
         walker = await rooms.sit("bargaining")
         await walker.answer(await walker.until(">Your turn<"))
         page = await walker.until("cannot continue")
-        assert "Bob cannot answer because of a technical error." in page
+        assert "Player 2 cannot answer because of a technical error." in page
         assert "key-123" not in page
         match = walker.room.match.id
         record = rooms.room_manager.store.find(match)

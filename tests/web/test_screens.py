@@ -10,6 +10,7 @@ from cheaptalk.rules.registry import get_game
 from cheaptalk.studies import parse_study
 from cheaptalk.studies.study import Study
 from cheaptalk.styles import block_name
+from cheaptalk.web.rooms.languages import languages
 from cheaptalk.web.rooms.screens import screen_template
 from tests.reports.browser import Tab, browse
 from tests.web.served import served
@@ -18,7 +19,7 @@ from tests.web.walker import Rooms, visited
 
 def test_every_game_has_a_board_an_ending_and_answer_forms() -> None:
     for name in sorted(games()):
-        template = screen_template(name, "en")
+        template = screen_template(name, languages()["en"])
         assert template is not None
         kinds: tuple[type[Action], ...] = get_game(name).rules.actions
         assert {"gist", "about", "board", "earned"} <= template.blocks.keys()
@@ -102,7 +103,7 @@ def test_offer_form_fills_in_the_remainder_and_shows_its_value(
             assert await tab.run("document.querySelector('.choice small').textContent") == hint
             if language == "de":
                 message = await tab.run("document.querySelector('.said').textContent")
-                assert message == "Sie Alice 9.000,5; Bob 999,5"
+                assert message == "Sie Spieler 1: 9.000,5; Spieler 2: 999,5"
             assert tab.complaints == []
             assert await tab.run("document.documentElement.scrollWidth") == 360
 

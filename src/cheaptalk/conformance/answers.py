@@ -120,7 +120,7 @@ def check_answers(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     table = new_table(game, seed)
     for request, action in questions(game_spec, table):
         before, other = State.of(table), _other_answer(game_spec, request, action)
-        for style in (style_in(game_spec, name) for name in game_spec.styles):
+        for style in (style_in(game_spec, name) for name in game_spec.written_styles):
             _check_reading(style, request, action)
             _check_unreadable(style, request, action, other)
         _check_refusals(table, request, action)
@@ -227,7 +227,7 @@ def check_talk(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     """
     match = played(game_spec, game, seed)
     harmless, attack = (_with_text(match, seed, text) for text in (HARMLESS, ATTACK))
-    for style in (style_in(game_spec, name) for name in game_spec.styles):
+    for style in (style_in(game_spec, name) for name in game_spec.written_styles):
         quoted = style.writing.quoted
         for actor in attack.heard:
             texts, others = (

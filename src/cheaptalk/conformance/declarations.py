@@ -60,7 +60,7 @@ def check_words(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     for kind in kinds:
         if blocks[block_name(kind)] > 1:
             raise Broken(f"two events or actions share the block {block_name(kind)}; rename one")
-        for name in game_spec.styles:
+        for name in game_spec.written_styles:
             if not style_in(game_spec, name).says(kind):
                 raise Broken(f'{kind.__name__} has no text in style "{name}"')
     for actor, heard in played(game_spec, game, seed).heard.items():
@@ -79,7 +79,7 @@ def _check_moment(
             raise Broken(f'"{actor}" observes or takes {kind}, which is not declared')
     with no_error(f"hashing {event}, which must be immutable,"):
         hash(event)
-    for name in game_spec.styles:
+    for name in game_spec.written_styles:
         style = style_in(game_spec, name)
         with no_error(f'rendering {event} for "{actor}" in style "{name}"'):
             texts = [style.tell(event, game, actor)]

@@ -90,7 +90,7 @@ def check_secrets(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
     secret tests nothing.
     """
     match = played(game_spec, game, seed)
-    styles = [style_in(game_spec, name) for name in game_spec.styles]
+    styles = [style_in(game_spec, name) for name in game_spec.written_styles]
     actors = frozenset(actor.name for actor in game.actors)
     secrets = game.secrets(match.instance)
     if not isinstance(secrets, Iterable):

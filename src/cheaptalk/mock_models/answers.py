@@ -39,6 +39,8 @@ KINDS = ("book", "hat", "ball")
 TAGGED = [codec for codec in CODECS.values() if isinstance(codec, TaggedCodec)]
 TEXT: Schema = {"type": "string"}
 """Schema of an answer without a format, such as a summary."""
+CANDIDATES = "candidates"
+"""The key of several answers, of which a model with the setting ``refine`` chooses one."""
 NO_FORMAT = (
     "the mock model finds no answer format in the request: send a JSON schema as response_format, "
     "tool or header X-Cheaptalk-Schema, or end the last message with a form such as "
@@ -124,6 +126,16 @@ def _fields(messages: Messages, draw: float, schemas: Sequence[Schema]) -> Field
     if fields.keys() == {WRAPPED} and isinstance(fields[WRAPPED], dict):
         schemas = [schemas[-1]["properties"][WRAPPED]]
         return {WRAPPED: _suggested(messages, draw, fields[WRAPPED], schemas, generator)}
+    if [*fields] == [CANDIDATES]:
+        listed = generator.resolved(schemas[-1]["properties"][CANDIDATES])
+        schemas = listed.get("prefixItems") or [listed["items"]]
+        draws = [share(f"{draw} {number}") for number in range(len(fields[CANDIDATES]))]
+        return {
+            CANDIDATES: [
+                _suggested(messages, part, item, schemas[:1], generator)
+                for part, item in zip(draws, fields[CANDIDATES], strict=True)
+            ]
+        }
     return _suggested(messages, draw, fields, schemas, generator)
 
 

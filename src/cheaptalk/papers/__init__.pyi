@@ -1,7 +1,7 @@
 from . import chips, gama, glee, metagame, self_play
 from .gama.importer.importer import read_gama
 from .glee.importer import read_glee
-from .reproductions import models_of, paper_names, paper_studies, redirected
+from .reproductions import models_of, paper_names, paper_studies, redirected, replaced_labels
 from .self_play.importer import read_dond
 
 __all__ = [
@@ -16,5 +16,6 @@ __all__ = [
     "read_gama",
     "read_glee",
     "redirected",
+    "replaced_labels",
     "self_play",
 ]

@@ -25,6 +25,10 @@ OPTIONS = {
 BESIDE, LLMS = "beside", "llms"
 BESIDES = (ERROR, STARS, ".half")
 """Suffixes of columns with spreads or stars of a printed number."""
+COMPARED = ".as_compared"
+"""Suffix of columns with names of rows without case, spaces and punctuation."""
+ROW, PAPER_ROW = ".row", ".paper_row"
+"""Columns with numbers of rows."""
 PRINTED_NOTE = "Printed values come from the paper's own players and matches."
 HERE = Path(__file__).parent
 Columns: TypeAlias = Mapping[str, str] | Iterable[Header]
@@ -62,6 +66,7 @@ def paper_table(
         CheaptalkError: the option ``printed`` has another value.
     """
     declared = _layouts(paper)[layout]
+    values = printed_values(paper, evidence, name or layout)
     title, caption, printed = (
         declared.get(part, "").format(**facts) for part in ("title", "caption", "printed")
     )
@@ -69,21 +74,29 @@ def paper_table(
     for key, fields in declared["columns"].items():
         group = columns.get(key, {key: ""})
         if isinstance(group, Mapping):
-            headers += (_header(column, fields, text, facts) for column, text in group.items())
-        else:
-            headers += group
+            group = [_header(column, fields, text, facts) for column, text in group.items()]
+        headers += group if values is None else _in_printed_order(group, values.columns)
     table = ReportTable(
         name or layout, title, frame, tuple(headers), caption, tuple(notes), leads, printed
     )
     if "counts" in declared:
         table = replace(table, counts=tuple(declared["counts"]))
+    return table if values is None else beside(table, values)
+
+
+def printed_values(paper: str, evidence: Evidence, name: str) -> pl.DataFrame | None:
+    """Return the printed values of a table; None if there are none, or the option is not set.
+
+    Raises:
+        CheaptalkError: the option ``printed`` has another value.
+    """
     option = evidence.options.get(PRINTED)
     if option not in (None, BESIDE):
         raise CheaptalkError(f'option {PRINTED}: expected "{BESIDE}", not "{option}"')
-    file = HERE / paper / "printed" / f"{table.name}.csv"
+    file = HERE / paper / "printed" / f"{name}.csv"
     if option is None or not file.exists():
-        return table
-    return beside(table, pl.read_csv(file, infer_schema_length=None))
+        return None
+    return pl.read_csv(file, infer_schema_length=None)
 
 
 @cache
@@ -124,10 +137,11 @@ def selected_labels(evidence: Evidence, labels: Sequence[str]) -> list[str]:
 
 
 def beside(table: ReportTable, values: pl.DataFrame) -> ReportTable:
-    """Add printed values to a table; rows and columns found only in the paper come last.
+    """Add printed values to a table, and order its rows as in the paper.
 
-    The columns of the table stay in order: printed values are shown next to the computed ones, but
-    are the last columns of files.
+    Rows that are not in the paper follow the paper's rows with the same first value. If the paper
+    has none of the table's rows, or a single row, printed rows come last. Columns of the table stay
+    in order: printed values are shown next to the computed ones, but are the last columns of files.
 
     Args:
         table: a table in which the columns before the first number identify rows.
@@ -136,14 +150,17 @@ def beside(table: ReportTable, values: pl.DataFrame) -> ReportTable:
     """
     numeric = (index for index, column in enumerate(table.columns) if column.decimals is not None)
     stub = [column.key for column in table.columns[: next(numeric, len(table.columns))]]
-    names = [f"{key}.as_compared" for key in stub]
+    names = [f"{key}{COMPARED}" for key in stub]
     numbers = [name for name in values.columns if name not in stub]
     texts = values.with_columns(pl.col(stub).cast(pl.String))
-    printed = texts.with_columns(_compared(stub)).rename(
-        {name: _printed_key(name, table) for name in numbers}
+    printed = (
+        texts.with_columns(_compared(stub))
+        .rename({name: _printed_key(name, table) for name in numbers})
+        .with_row_index(PAPER_ROW)
     )
     in_table = pl.col(stub[0]).is_not_null()
-    both = table.numbers.with_columns(_compared(stub)).join(
+    ours = table.numbers.with_row_index(ROW).with_columns(_compared(stub))
+    both = ours.join(
         printed,
         on=names,
         how="full",
@@ -156,16 +173,33 @@ def beside(table: ReportTable, values: pl.DataFrame) -> ReportTable:
     columns = tuple(_columns(table, numbers))
     shown = [column.key for column in columns if AS_PRINTED in column.key]
     frame = (
-        both.filter(in_table | pl.any_horizontal(pl.col(shown).is_not_null()))
+        _in_order(both.filter(in_table | pl.any_horizontal(pl.col(shown).is_not_null())), names)
         .with_columns(pl.coalesce(key, f"{key}.paper").alias(key) for key in stub)
-        .drop(*names, *(f"{key}.paper" for key in stub))
+        .drop(*names, *(f"{key}.paper" for key in stub), ROW, PAPER_ROW)
     )
     return replace(table, numbers=frame, columns=columns, notes=(*table.notes, PRINTED_NOTE))
 
 
 def _compared(keys: Sequence[str]) -> pl.Expr:
     text = pl.col(keys).str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]", "")
-    return text.name.suffix(".as_compared")
+    return text.name.suffix(COMPARED)
+
+
+def _in_order(rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Return rows in the order of the paper, grouped by their first name if they have several."""
+    both = rows.filter(pl.col(ROW).is_not_null() & pl.col(PAPER_ROW).is_not_null())
+    if both.is_empty() or rows[PAPER_ROW].count() < 2:
+        return rows
+    order = [PAPER_ROW, ROW]
+    groups = [pl.col(name).min().over(names[0]) for name in order] if len(names) > 1 else []
+    return rows.sort(*groups, *order, nulls_last=True, maintain_order=True)
+
+
+def _in_printed_order(headers: Iterable[Header], printed: Sequence[str]) -> list[Header]:
+    """Return columns in the order of the paper; other columns come last."""
+    last = len(printed)
+    positions = {name: position for position, name in enumerate(printed)}
+    return sorted(headers, key=lambda header: positions.get(header.key, last))
 
 
 def _printed_key(name: str, table: ReportTable) -> str:
@@ -176,18 +210,37 @@ def _printed_key(name: str, table: ReportTable) -> str:
 
 
 def _columns(table: ReportTable, numbers: Sequence[str]) -> Iterator[Header]:
-    about = "The value printed in the paper."
-    for column in table.columns:
-        yield column
-        if column.key in numbers:
-            title = f"{column.title}, printed"
-            yield column._replace(key=column.key + AS_PRINTED, title=title, about=about)
+    """Yield the table's columns, each followed by its printed values, and the other printed ones.
+
+    Columns found only in the paper follow the columns that precede them in the paper.
+    """
     known = tuple(f"{column.key}." for column in table.columns)
-    last = table.columns[-1]
+    keys = {column.key for column in table.columns}
+    absent: dict[str, list[str]] = {}
+    previous = ""
     for name in numbers:
-        if not f"{name}.".startswith(known) and not name.endswith(BESIDES):
-            title = f"{name}, printed"
-            yield Header(name + AS_PRINTED, title, last.unit, last.decimals, about)
+        if name in keys:
+            previous = name
+        elif not f"{name}.".startswith(known) and not name.endswith(BESIDES):
+            absent.setdefault(previous, []).append(name)
+    before = {column.key.removesuffix(column.title) for column in table.columns}
+    last = table.columns[-1]
+
+    def only_printed(previous: str) -> Iterator[Header]:
+        for name in absent.get(previous, ()):
+            starts = [start for start in before if name.startswith(start)]
+            title = name.removeprefix(max(starts, key=len, default=""))
+            yield Header(name + AS_PRINTED, f"{title}, printed", last.unit, last.decimals)
+
+    for column in table.columns:
+        if column.decimals is not None and "" in absent:
+            yield from only_printed("")
+            absent.pop("")
+        yield column
+        if column.key in keys & {*numbers}:
+            title = f"{column.title}, printed"
+            yield column._replace(key=column.key + AS_PRINTED, title=title, about="")
+            yield from only_printed(column.key)
 
 
 def position(column: str, order: Iterable[Any]) -> pl.Expr:

@@ -8,7 +8,15 @@ from cheaptalk.names import RecipeName
 from cheaptalk.reports.recipes.findings import recipe_of
 from cheaptalk.reports.recipes.parts import RECIPES, PaperStudy
 from cheaptalk.rules import CheaptalkError, suggest
-from cheaptalk.studies import Study, StudySource, parse_study, preset, study_of, with_players
+from cheaptalk.studies import (
+    Study,
+    StudySource,
+    new_labels,
+    parse_study,
+    preset,
+    study_of,
+    with_players,
+)
 from cheaptalk.studies.replacements import is_named, model_of
 
 MOCK = (
@@ -48,10 +56,21 @@ def paper_studies(
         if not any(_has(study, old) for study in studies):
             models = sorted({model for study in studies for model in models_of(study).values()})
             raise CheaptalkError(f"no study of {paper} has the model {suggest(old, models)}")
-    return [
-        with_players(study, replace={old: new for old, new in replace.items() if _has(study, old)})
-        for study in studies
-    ]
+    return [with_players(study, replace=_applicable(study, replace)) for study in studies]
+
+
+def replaced_labels(study: Study, replace: Mapping[str, str]) -> dict[str, str]:
+    """Return the labels of players with replaced models, by the label before the replacement.
+
+    Args:
+        study: a study of :func:`paper_studies` without replacements.
+        replace: new models by old model or label; applies where the study has the old one.
+    """
+    return new_labels(study, _applicable(study, replace))
+
+
+def _applicable(study: Study, replace: Mapping[str, str]) -> dict[str, str]:
+    return {old: new for old, new in replace.items() if _has(study, old)}
 
 
 def _study(listed: PaperStudy, rosters: Sequence[str] | None) -> Study:

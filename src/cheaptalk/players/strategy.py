@@ -247,9 +247,11 @@ class StrategyForm(RosterForm):
         strategy = self.chosen["strategy"]
         if not isinstance(strategy, str):
             return super().why_idle(games)
-        policy = f"for a policy write {{policy: {strategy}}}"
-        suggestion = suggest(strategy, known)
-        advice = hint(strategy) or ("" if "did you mean" in suggestion else policy)
+        suggestion, advice = suggest(strategy, known), hint(strategy)
+        if "did you mean" not in suggestion:
+            suggestion = f'"{strategy}"'
+            policy = f"for a policy write {{policy: {strategy}}}"
+            advice = advice or f"{policy}; strategies: {', '.join(known)}"
         return "unknown strategy " + "; ".join(filter(None, (suggestion, advice)))
 
 

@@ -28,7 +28,7 @@ from cheaptalk.reports.pages import (
     viewer_path,
 )
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import MadePart, Recipe
+from cheaptalk.reports.recipes.parts import MadePart, Recipe, by_reason
 from cheaptalk.reports.study.facts import study_facts, versions
 from cheaptalk.reports.transcripts import match_transcript
 from cheaptalk.rules import Chance, CheaptalkError
@@ -74,9 +74,7 @@ def write_page(
         leads_to=leads_to,
         versions=versions(),
         command=_command(viewer, leads_to, shown) if command is None else command,
-        lacking={
-            part.part.title: part.lacking for part in parts if part.lacking and not part.part.design
-        },
+        lacking=by_reason(part for part in parts if not part.part.design),
         ids={part.part.title: anchor(part.part.title).lower() for part in parts},
         **shown,
     )

@@ -213,8 +213,16 @@ def _settings_of(player: Any) -> list[inspect.Parameter]:
     return parameters[1:]
 
 
-LANGUAGES = ("english", "german")
-"""Names of the styles for people; they come last because a game's first style is its default."""
+LOCALE = Path(__file__).parents[1] / "locale"
+"""The folder with a folder of translation catalogues for each language."""
+SOURCE_LANGUAGE = "en"
+LANGUAGES = (
+    SOURCE_LANGUAGE,
+    *sorted({path.name for path in LOCALE.iterdir() if path.is_dir()} - {SOURCE_LANGUAGE}),
+)
+"""Codes of the languages for people, and names of the styles with their translations."""
+PEOPLE = "people"
+"""Name of the template that all styles for people share."""
 
 
 @dataclass(frozen=True)
@@ -277,6 +285,15 @@ class GameSpec:
     def name(self) -> str:
         return self.rules.name
 
+    @property
+    def written_styles(self) -> list[str]:
+        """The names of the styles that are not translations of the English style for people."""
+        return [
+            name
+            for name, file in self.styles.items()
+            if name not in LANGUAGES[1:] or ((file.folder or self.words) / file.template).exists()
+        ]
+
     def __repr__(self) -> str:
         parts = (counted(len(getattr(self, part)), noun) for part, noun in PARTS.items())
         return brief(self, f"{self.name}, {', '.join(parts)}")
@@ -299,7 +316,7 @@ class GameSpec:
         Args:
             package: the dotted name of the package: ``__name__`` in its ``__init__.py``.
             styles: the names of the styles, the default first; by default all templates in
-                alphabetical order, with the styles for people last.
+                alphabetical order, except that of the styles for people.
             codecs: the codecs of styles by name, for styles with another answer format than JSON.
             assessment: what profiles need to know about the game, if it defines any of it.
 
@@ -327,8 +344,8 @@ class GameSpec:
                 )
         parts = vars(strategies).values()  # isinstance() would load modules imported lazily
         words = Path(str(rules.__file__)).parent / "styles"
-        stems = (path.stem for path in words.glob("*.jinja"))
-        names = styles or sorted(stems, key=lambda name: (name in LANGUAGES, name))
+        stems = {path.stem for path in words.glob("*.jinja")}
+        names = [*(styles or sorted(stems - {PEOPLE})), *(LANGUAGES if PEOPLE in stems else ())]
         codecs = codecs or {}
         if not set(codecs) <= set(names):
             raise ValueError(f"codecs: unknown style {', '.join(set(codecs) - set(names))}")

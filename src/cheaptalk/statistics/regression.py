@@ -40,6 +40,8 @@ from cheaptalk.statistics.limits import t_quantile
 Errors = Literal["classical", "HC3", "cluster"]
 ENOUGH_TREATED = 25
 """Minimum number of clusters with a level, and with the reference, for a reliable interval."""
+MOST_NAMED = 8
+"""Maximum number of levels named in a note."""
 LEAST = 10
 """Minimum degrees of freedom, and minimum number of clusters, for estimating errors."""
 NARROW = "if the outcome is a share or skewed, the intervals are too narrow"
@@ -406,7 +408,8 @@ def _small_sample_notes(clusters: Clusters, freedom: int) -> Iterator[str]:
         return
     if thin:
         caution = f"few of the {count} clusters have these levels or their reference"
-        yield f"{caution}: {NARROW}: {', '.join(thin)}"
+        more = f" and {len(thin) - MOST_NAMED} more" if len(thin) > MOST_NAMED else ""
+        yield f"{caution}: {NARROW}: {', '.join(thin[:MOST_NAMED])}{more}"
     if freedom < FEW:
         rows = len(clusters.codes)
         yield (

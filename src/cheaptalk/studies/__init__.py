@@ -35,9 +35,9 @@ from cheaptalk.studies.estimates.estimate import (
 from cheaptalk.studies.estimates.participants import ParticipantPreview, preview_participants
 from cheaptalk.studies.estimates.usage_history import UsageHistories, usage_histories
 from cheaptalk.studies.factors import crossed_entries
-from cheaptalk.studies.lookup import stored_study, with_players
+from cheaptalk.studies.lookup import new_labels, stored_study, with_players
 from cheaptalk.studies.match import Match
-from cheaptalk.studies.people.steps import QUIZZES
+from cheaptalk.studies.people.steps import QUIZZES, correct_answers
 from cheaptalk.studies.plans.matches import (
     Configuration,
     PlannedInstance,
@@ -64,6 +64,7 @@ from cheaptalk.studies.plans.seating import SeatedPlayer
 from cheaptalk.studies.presets import StudySource, preset, preset_names, preset_text, study_of
 from cheaptalk.studies.runs.checks import (
     Checked,
+    Requirement,
     RetiredModel,
     check,
     check_batchable,
@@ -91,14 +92,22 @@ __all__ = ["FILES", "INTERRUPTED", "QUIZZES", "SETTLED", "STOPPED", "UNITS", "Am
 __all__ += ["Budget", "CacheUse", "Cap", "Checked", "Configuration", "ControlError", "Estimate"]
 __all__ += ["Forecast", "GameGrid", "Halted", "Host", "Match", "ParticipantPreview", "Plan"]
 __all__ += ["PlanLike", "PlannedInstance", "PlannedMatch", "PlannedMatches", "Progress", "Range"]
-__all__ += ["RateLimiterState", "RetiredModel", "RunObserver", "RunState", "Sample"]
+__all__ += ["RateLimiterState", "Requirement", "RetiredModel", "RunObserver", "RunState", "Sample"]
 __all__ += ["SeatedPlayer", "Study"]
 __all__ += ["StudyChanges", "StudyError", "StudySource", "StudyStatus", "Unanswered"]
 __all__ += ["UsageHistories", "amount_text", "budget_text", "budget_warnings", "changes", "check"]
 __all__ += ["check_address", "check_batchable", "check_free", "check_prices", "control_run"]
-__all__ += ["crossed_entries"]
+__all__ += ["correct_answers", "crossed_entries"]
 __all__ += ["estimate", "forecast", "limit_warnings", "load_study", "missing_requirements", "money"]
-__all__ += ["open_host", "parse_study", "plan", "plan_in_store", "planned_count", "preset"]
+__all__ += [
+    "new_labels",
+    "open_host",
+    "parse_study",
+    "plan",
+    "plan_in_store",
+    "planned_count",
+    "preset",
+]
 __all__ += [
     "preset_names",
     "preset_text",

@@ -178,8 +178,13 @@ def cross_pairing(pairing: Any, cells: Mapping[str, Sequence[str]]) -> Any:
         if not isinstance(row, list | tuple | Mapping):
             return pairing
         for labels in product(*(cells.get(str(label), [label]) for label in row)):
-            counts = row.values() if isinstance(row, Mapping) else ()
-            seatings.append(dict(zip(labels, counts, strict=True)) if counts else [*labels])
+            if isinstance(row, Mapping):
+                counts: dict[str, Any] = {}
+                for label, count in zip(labels, row.values(), strict=True):
+                    counts[label] = counts[label] + count if label in counts else count
+                seatings.append(counts)
+            else:
+                seatings.append([*labels])
     return seatings
 
 

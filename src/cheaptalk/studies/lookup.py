@@ -7,6 +7,7 @@ from cheaptalk.players.seats import PlayerLike
 from cheaptalk.records import Store
 from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.studies.presets import StudySource, study_of
+from cheaptalk.studies.replacements import replace_models
 from cheaptalk.studies.study import Study, StudyError, parse_study
 
 NO_MORE: Mapping[str, PlayerLike] = MappingProxyType({})
@@ -50,3 +51,11 @@ def with_players(
     data["players"] |= players
     factors = {label: levels for label, levels in study.factors.items() if label not in players}
     return Study.model_validate(data | {"factors": factors})
+
+
+def new_labels(study: Study, replace: Mapping[str, str]) -> dict[str, str]:
+    """Return the labels that players get if :func:`with_players` replaces their models, by old one.
+
+    Several players get the same label if they become the same player.
+    """
+    return replace_models(study.players, study.factors, replace).labels if replace else {}

@@ -2,11 +2,12 @@
 
 A replaced player keeps all other settings, but not its label, because labels usually name a model:
 ``replace: {gpt-4o: openai/gpt-5-mini}`` renames a player ``gpt-4o`` to ``gpt-5-mini``. If several
-players would get the same label, their old labels are added: ``gpt-5-mini/4o-c-4``.
+players would get the same label, their old labels are added: ``gpt-5-mini/4o-c-4``. Players that
+then differ in nothing become one player.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
 from cheaptalk.models import ModelName
@@ -21,7 +22,10 @@ REPLACE = "replace"
 
 
 class Replaced(NamedTuple):
-    """Players and factor levels with replaced models, and the new labels by old label."""
+    """Players and factor levels with replaced models, and the new labels by old label.
+
+    Several old labels have the same new label if their players became the same.
+    """
 
     players: dict[str, Any]
     factors: dict[str, Any]
@@ -51,23 +55,49 @@ def replace_models(
         if isinstance(levels.get(label), Mapping):
             names = {models[label]: new, _short(models[label]): _short(new)}
             levels[label] = {key: names.get(level, level) for key, level in levels[label].items()}
-    labels = {
-        label: _candidate(label, factors.get(label), levels.get(label), new)
-        for label, new in new_models.items()
+    changed = {label: _with_model(entry, new_models.get(label)) for label, entry in entries.items()}
+    merged = _merged(
+        {label: (_written(changed[label]), levels.get(label)) for label in models}, new_models
+    )
+    kept = [label for label in entries if label not in merged]
+    names = {
+        label: _candidate(label, factors.get(label), levels.get(label), new_models[label])
+        for label in kept
+        if label in new_models
     }
-    uses = Counter([*labels.values(), *(label for label in entries if label not in labels)])
+    uses = Counter(names.get(label, label) for label in kept)
     labels = {
-        old: f"{new}/{old}" if uses[new] > 1 and new != old else new for old, new in labels.items()
+        old: f"{new}/{old}" if uses[new] > 1 and new != old else new for old, new in names.items()
     }
     replaced: dict[str, Any] = {}
-    for label, entry in entries.items():
+    for label in kept:
         new_label = labels.get(label, label)
         if new_label in replaced:
             raise LocatedError(
                 f'two players would have the label "{new_label}"; rename one', REPLACE
             )
-        replaced[new_label] = _with_model(entry, new_models.get(label))
-    return Replaced(replaced, {labels.get(label, label): levels[label] for label in levels}, labels)
+        replaced[new_label] = changed[label]
+    return Replaced(
+        replaced,
+        {labels.get(label, label): levels[label] for label in levels if label not in merged},
+        labels | {label: labels.get(other, other) for label, other in merged.items()},
+    )
+
+
+def _merged(players: Mapping[str, Any], new_models: Container[str]) -> dict[str, str]:
+    """Return the label of the equal player that each redundant player is merged with.
+
+    A player with a replaced model is redundant if it equals a player that keeps its model, or an
+    earlier player.
+    """
+    merged: dict[str, str] = {}
+    for label in players:
+        equal = [other for other in players if players[other] == players[label]]
+        unchanged = [other for other in equal if other not in new_models]
+        first = (unchanged or equal)[0]
+        if label in new_models and label != first:
+            merged[label] = first
+    return merged
 
 
 def model_of(entry: object) -> str | None:
@@ -81,10 +111,11 @@ def model_of(entry: object) -> str | None:
 
 def _with_model(entry: Any, model: str | None) -> Any:
     """Return a player's entry with another model, or unchanged if the model is None."""
-    if model is None:
-        return entry
-    written = entry.written() if isinstance(entry, RosterEntry | ModelSeat) else entry
-    return {**written, "model": model}
+    return entry if model is None else {**_written(entry), "model": model}
+
+
+def _written(entry: Any) -> Any:
+    return entry.written() if isinstance(entry, RosterEntry | ModelSeat) else entry
 
 
 def _checked(replacements: object) -> dict[str, str]:

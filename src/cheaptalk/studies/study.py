@@ -41,6 +41,7 @@ from cheaptalk.studies.factors import (
     crossing_advice,
     with_crossed,
 )
+from cheaptalk.studies.people.files import with_files
 from cheaptalk.studies.people.pay import check_metrics
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.replacements import REPLACE, Replaced, replace_models
@@ -110,7 +111,7 @@ def _check_replaced(players: Mapping[Any, Any], replaced: Replaced) -> None:
         if new is not entry and _problem(entry) is None and (problem := _problem(new)):
             raise LocatedError(
                 f"{label}: {problem}; choose another model, or change the player's settings in the "
-                "study file or in a copy of its roster",
+                "study file or in a copy of its roster (cheaptalk model rosters NAME > FILE.yaml)",
                 REPLACE,
             )
 
@@ -521,6 +522,8 @@ class Study(Printed, Value):
     def printout(self) -> Printout:
         games, players = counted(len(self.games), "game"), counted(len(self.players), "player")
         entries = without_texts(self.model_dump(mode="json", exclude_defaults=True))
+        if "files" in (people := entries.get("people", {})):
+            people["files"] = ", ".join(people["files"])
         del entries["name"]
         rows = [("game", readable(entry)) for entry in entries.pop("games", ())]
         parts = entries.pop("players", {}).items()
@@ -558,6 +561,8 @@ def _with_templates(data: object, folder: Path, source: str) -> object:
             study["players"] = {
                 label: with_texts(entry, folder) for label, entry in players.items()
             }
+        if "people" in data:
+            study["people"] = with_files(data["people"], folder)
     except ValueError as error:
         raise StudyError(f"{source}: {error}") from None
     return study

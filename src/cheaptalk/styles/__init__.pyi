@@ -4,12 +4,11 @@ from .json_objects import Unparsable
 from .slots import SHARED, Block, block_name, blocks
 from .tagged import TaggedCodec
 from .templates import CODECS, Style, StyleError, style, style_in
-from .writing import WRITINGS, dollars, escaped, number, percent, quoted
+from .writing import dollars, escaped, number, percent, quoted
 
 __all__ = [
     "CODECS",
     "SHARED",
-    "WRITINGS",
     "Block",
     "Codec",
     "IllegalMove",

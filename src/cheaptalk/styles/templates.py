@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from gettext import NullTranslations
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +32,20 @@ from cheaptalk.rules import (
     unknown,
 )
 from cheaptalk.rules.display import brief
+from cheaptalk.rules.game_spec import LANGUAGES, PEOPLE
 from cheaptalk.rules.registry import SpecLike
 from cheaptalk.styles.codec import Codec, JsonCodec
+from cheaptalk.styles.languages import prompt_translations, writing
 from cheaptalk.styles.slots import block_name, blocks_of
 from cheaptalk.styles.tagged import TaggedCodec
-from cheaptalk.styles.template_files import Sandbox, check_template, is_template_file, parent_of
-from cheaptalk.styles.writing import PLAIN, WRITINGS, Writing
+from cheaptalk.styles.template_files import (
+    SUFFIX,
+    Sandbox,
+    check_template,
+    is_template_file,
+    parent_of,
+)
+from cheaptalk.styles.writing import Writing, plural
 
 CODECS: dict[str, Codec] = {
     "json": JsonCodec(),
@@ -67,8 +76,10 @@ class Missing(jinja2.StrictUndefined):
 class StyleEnvironment(jinja2.Environment):
     """A Jinja environment that renders fast because its templates and globals never change."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
+    def __init__(self, words: NullTranslations, **options: Any) -> None:
+        super().__init__(extensions=["jinja2.ext.i18n"], **options)
+        self.words = words
+        self.install_gettext_translations(words, newstyle=True)  # type: ignore[attr-defined]
         self.loaded: dict[str, jinja2.Template] = {}
 
     def get_template(self, name: Any, *_: Any, **__: Any) -> jinja2.Template:
@@ -76,6 +87,20 @@ class StyleEnvironment(jinja2.Environment):
             template = self.loaded[name] = super().get_template(name)
             template.globals = dict(template.globals)  # faster than a ChainMap
         return self.loaded[name]
+
+
+class StyleLoader(jinja2.FileSystemLoader):
+    """A loader in which a language's template is the template for people, unless it has its own."""
+
+    def get_source(
+        self, environment: jinja2.Environment, template: str
+    ) -> tuple[str, str, Callable[[], bool]]:
+        try:
+            return super().get_source(environment, template)
+        except jinja2.TemplateNotFound:
+            if template.removesuffix(SUFFIX) not in LANGUAGES:
+                raise
+            return super().get_source(environment, PEOPLE + SUFFIX)
 
 
 class SandboxedStyleEnvironment(StyleEnvironment, Sandbox):
@@ -94,7 +119,7 @@ class Style:
     """
 
     def __init__(
-        self, name: str, environment: jinja2.Environment, file: StyleFile, writes: Writing
+        self, name: str, environment: StyleEnvironment, file: StyleFile, writes: Writing
     ) -> None:
         self.name = name
         self.codec = CODECS[file.codec]
@@ -265,25 +290,21 @@ def _loaded(name: str, words: Path, file: StyleFile, writes: Writing) -> Style:
         raise StyleError(f'style "{name}" ({path}) cannot be read: {reason}') from error
 
 
-def writing(style: str) -> Writing:
-    """Return the number format of the language that a style is named after, or ``PLAIN``."""
-    return WRITINGS.get(style, PLAIN)
-
-
 def _environment(
     folders: Sequence[Path],
     style: str,
     writes: Writing,
     own: Mapping[str, tuple[str, str]] | None = None,
-) -> jinja2.Environment:
-    """Return a Jinja environment that finds templates of the style, its language and all styles.
+) -> StyleEnvironment:
+    """Return a Jinja environment that finds templates of the style and all styles.
 
     Args:
         own: texts and file names of template files by name; the environment is then a sandbox.
     """
-    files = jinja2.FileSystemLoader([*folders, HERE / style, HERE])
+    files = StyleLoader([*folders, HERE])
     kind = StyleEnvironment if own is None else SandboxedStyleEnvironment
     environment = kind(
+        prompt_translations(style),
         loader=files if own is None else jinja2.ChoiceLoader([_loader(own), files]),
         undefined=Missing,
         trim_blocks=True,
@@ -292,7 +313,7 @@ def _environment(
         auto_reload=False,
     )
     names = ("number", "dollars", "percent", "quoted")
-    environment.filters |= {name: getattr(writes, name) for name in names}
+    environment.filters |= {name: getattr(writes, name) for name in names} | {"plural": plural}
     environment.globals |= {name: getattr(writes, name) for name in ("coin", "coins", "sign")}
     return environment
 
@@ -306,14 +327,24 @@ def _loader(own: Mapping[str, tuple[str, str]]) -> jinja2.BaseLoader:
     return jinja2.FunctionLoader(load)
 
 
-def _contents(environment: jinja2.Environment, name: str) -> tuple[frozenset[str], str]:
-    """Return the blocks of a template and its parents, and a digest of their source."""
+def _contents(environment: StyleEnvironment, name: str) -> tuple[frozenset[str], str]:
+    """Return the blocks of a template and its parents, and a digest of source and translations."""
     blocks: set[str] = set()
     text = hashlib.sha256()
     for source, tree in _sources(environment, name):
         text.update(source.encode())
+        for _, _, message in environment.extract_translations(source):  # type: ignore[attr-defined]
+            text.update(_translated(environment.words, message).encode())
         blocks.update(block.name for block in tree.find_all(jinja2.nodes.Block))
     return frozenset(blocks), text.hexdigest()[:16]
+
+
+def _translated(words: NullTranslations, message: str | tuple[str | None, ...] | None) -> str:
+    """Return the translation of a message with all its plural forms; "" if it is computed."""
+    forms = [message] if isinstance(message, str) else [text for text in message or () if text]
+    if len(forms) < 2:
+        return "".join(map(words.gettext, forms))
+    return "".join(words.ngettext(forms[0], forms[1], number) for number in range(30))
 
 
 def _sources(

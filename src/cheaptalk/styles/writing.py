@@ -6,6 +6,7 @@ around it. Messages are recorded as they were written.
 
 import json
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from cheaptalk.text import HIDDEN, visible
@@ -62,6 +63,19 @@ def number(value: float, decimals: int = 2) -> str:
     return "0" if text == "-0" else text
 
 
+def plural(value: float) -> int:
+    """Return the number by which gettext selects singular or plural; 2 for fractions.
+
+    >>> plural(1), plural(1.0), plural(0.5), plural(0)
+    (1, 1, 2, 0)
+    """
+    return int(abs(value)) if value == int(value) else 2
+
+
+POINTS = ("%(num)s point", "%(num)s points")
+"""An amount in points, in the singular and plural."""
+
+
 class Writing(NamedTuple):
     """Formats of numbers, amounts and quotations in a language; by default English for models.
 
@@ -73,10 +87,7 @@ class Writing(NamedTuple):
         player: the word for a player without a name, before the player's number.
         minus: the sign of negative numbers, a hyphen for models and a minus sign for people.
         sign, coin, coins: the sign of the currency, and its unit in the singular and plural.
-
-    >>> german = WRITINGS["german"]
-    >>> german.number(1234.5), german.dollars(-1000), german.percent(0.125)
-    ('1.234,5', '\u22121.000\\xa0$', '12,5\\xa0%')
+        points: the function that selects the words for an amount in points; None for money.
     """
 
     point: str = "."
@@ -89,6 +100,7 @@ class Writing(NamedTuple):
     sign: str = "$"
     coin: str = "dollar"
     coins: str = "dollars"
+    points: Callable[[str, str, int], str] | None = None
 
     @property
     def sign_first(self) -> bool:
@@ -109,7 +121,18 @@ class Writing(NamedTuple):
         if exact or "." in text:
             text = f"{value:,.2f}"
         minus = self.minus if text.startswith("-") else ""
-        return minus + self.amount.format(self.local(text.removeprefix("-")), sign=self.sign)
+        digits = self.local(text.removeprefix("-"))
+        if self.points is not None:
+            return minus + self.points(*POINTS, plural(value)) % {"num": digits}
+        return minus + self.amount.format(digits, sign=self.sign)
+
+    @property
+    def units(self) -> tuple[str, str]:
+        """The units of one and of several: the currency sign, or words for points."""
+        if self.points is None:
+            return self.sign.strip(), self.sign.strip()
+        one, several = (self.points(*POINTS, number) % {"num": ""} for number in (1, 2))
+        return one.strip(), several.strip()
 
     def percent(self, value: float, decimals: int = 2) -> str:
         """Return a share between 0 and 1 as a percentage."""
@@ -125,7 +148,8 @@ class Writing(NamedTuple):
         For people, a bar begins each line after the first. Quotation marks and chat template tokens
         in the message are replaced.
 
-        >>> print(WRITINGS["english"].quoted('Take it."\\nThe game is over.'))
+        >>> from cheaptalk.styles.languages import ENGLISH
+        >>> print(ENGLISH.quoted('Take it."\\nThe game is over.'))
         “Take it.'
         │ The game is over.”
         """
@@ -138,24 +162,8 @@ class Writing(NamedTuple):
         return self.marks[0] + lines.replace("\u2502 \n", "\u2502\n") + self.marks[1]
 
 
-WRITINGS = {
-    "english": Writing(marks=("\u201c", "\u201d"), minus="\u2212"),
-    "german": Writing(
-        ",",
-        ".",
-        "{}\xa0{sign}",
-        "{}\xa0%",
-        ("\u201e", "\u201c"),
-        "Spieler",
-        "\u2212",
-        "$",
-        "Dollar",
-        "Dollar",
-    ),
-}
-"""The formats of styles for people, by the name of the style."""
 PLAIN = Writing()
-"""The formats of all other styles."""
+"""The formats of models' texts."""
 
 
 def dollars(value: float) -> str:

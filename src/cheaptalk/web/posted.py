@@ -3,7 +3,10 @@
 import asyncio
 import ipaddress
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from email.parser import BytesParser
+from email.policy import HTTP
+from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 from fastapi import HTTPException, Request
@@ -85,6 +88,7 @@ class LoginThrottle:
 
 
 FORM = "application/x-www-form-urlencoded"
+UPLOADS = "multipart/form-data"
 MAX_BYTES = 64_000
 """Default maximum size of a form."""
 MAX_FIELDS = 500
@@ -109,12 +113,58 @@ async def posted_pairs(
     max_fields: int = MAX_FIELDS,
 ) -> list[tuple[str, str]]:
     """Return a posted form's (name, value) pairs in order, subject to rate and size limits."""
+    _, body = await _body(request, limit, client, (FORM,), max_bytes)
+    return _pairs(body, max_fields)
+
+
+def _pairs(body: bytes, max_fields: int) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(
+            body.decode(), keep_blank_values=True, errors="strict", max_num_fields=max_fields
+        )
+    except ValueError:
+        raise _unreadable() from None
+
+
+class Upload(NamedTuple):
+    """An uploaded file, with the name that it had on the sender's machine."""
+
+    name: str
+    content: bytes
+
+
+async def posted_files(
+    request: Request, limit: Limit, client: str, max_bytes: int
+) -> tuple[list[tuple[str, str]], list[Upload]]:
+    """Return the (name, value) pairs and the files of a posted form that may have uploads."""
+    kind, body = await _body(request, limit, client, (FORM, UPLOADS), max_bytes)
+    if kind == FORM:
+        return _pairs(body, MAX_FIELDS), []
+    header = f"Content-Type: {request.headers['Content-Type']}\r\n\r\n".encode()
+    message = BytesParser(policy=HTTP).parsebytes(header + body)
+    pairs, files = [], []
+    for part in message.iter_parts():
+        content = part.get_payload(decode=True)
+        name, file = part.get_param("name", header="Content-Disposition"), part.get_filename()
+        if not isinstance(content, bytes) or not isinstance(name, str):
+            raise _unreadable()
+        if file is None:
+            pairs.append((name, content.decode(errors="replace")))
+        elif file:
+            files.append(Upload(file, content))
+    return pairs, files
+
+
+async def _body(
+    request: Request, limit: Limit, client: str, expected: Sequence[str], max_bytes: int
+) -> tuple[str, bytes]:
+    """Return the type and the body of a posted form, subject to rate and size limits."""
     if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
         raise HTTPException(403, "This form was sent from another website and was rejected.")
     if not limit.allows(client):
         raise HTTPException(429, "Too many requests. Wait a few seconds and try again.")
     kind = request.headers.get("Content-Type", FORM).partition(";")[0].strip().lower()
-    if kind != FORM:
+    if kind not in expected:
         raise HTTPException(415, "The form was not sent correctly. Go back and try again.")
     body = bytearray()
     try:
@@ -125,12 +175,7 @@ async def posted_pairs(
                     raise HTTPException(413, "Your text is too long. Go back and shorten it.")
     except TimeoutError:
         raise _unreadable() from None
-    try:
-        return parse_qsl(
-            body.decode(), keep_blank_values=True, errors="strict", max_num_fields=max_fields
-        )
-    except ValueError:
-        raise _unreadable() from None
+    return kind, bytes(body)
 
 
 def single(pairs: list[tuple[str, str]]) -> dict[str, str]:

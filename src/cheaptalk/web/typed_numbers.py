@@ -29,11 +29,11 @@ def plain_number(typed: str, writing: Writing) -> str:
     BadNumber is raised if the text is not a number, contradicts the page's language, or is
     ambiguous, such as ``1.500`` on an English page.
 
-    >>> from cheaptalk.styles import WRITINGS
+    >>> from cheaptalk.styles.languages import writing_in
     >>> from cheaptalk.styles.writing import PLAIN
-    >>> [plain_number("1.000,50 $", WRITINGS["german"]), plain_number("-$1,000.5", PLAIN)]
+    >>> [plain_number("1.000,50 $", writing_in("de")), plain_number("-$1,000.5", PLAIN)]
     ['1000.50', '-1000.5']
-    >>> plain_number("1.000", WRITINGS["german"])
+    >>> plain_number("1.000", writing_in("de"))
     '1000'
     >>> plain_number("1.000", PLAIN)
     Traceback (most recent call last):
@@ -46,7 +46,7 @@ def plain_number(typed: str, writing: Writing) -> str:
     thousands = rf"[0-9]{{1,3}}(?:[{comma}{SPACES}][0-9]{{3}})+"
     match = re.fullmatch(
         rf"([-+{MINUS}]?)\s*(?=[{point}]?[0-9])({thousands}|[0-9]*)(?:{point}([0-9]+))?",
-        _without_currency(text, writing.sign),
+        _without_unit(text, writing),
     )
     if match is None:
         raise BadNumber(text)
@@ -58,8 +58,9 @@ def plain_number(typed: str, writing: Writing) -> str:
     return f"{'-' if sign in ('-', MINUS) else ''}{digits}{'.' if decimals else ''}{decimals}"
 
 
-def _without_currency(text: str, sign: str) -> str:
-    signs = [re.escape(sign.strip())] if sign.strip() else []
+def _without_unit(text: str, writing: Writing) -> str:
+    text = "".join(character for character in text if unicodedata.category(character) != "Cf")
+    signs = [re.escape(unit) for unit in writing.units if unit]
     signs += [
         re.escape(character) for character in {*text} if unicodedata.category(character) == "Sc"
     ]
@@ -97,11 +98,11 @@ def typed_list(text: str, writing: Writing) -> list[str]:
     Items are separated by spaces, semicolons or commas. BadNumber is raised if a comma may separate
     two items or belong to one number.
 
-    >>> from cheaptalk.styles import WRITINGS
+    >>> from cheaptalk.styles.languages import writing_in
     >>> from cheaptalk.styles.writing import PLAIN
-    >>> typed_list("3, 1,0", PLAIN), typed_list("1.000; 2", WRITINGS["german"])
+    >>> typed_list("3, 1,0", PLAIN), typed_list("1.000; 2", writing_in("de"))
     (['3', '1', '0'], ['1.000', '2'])
-    >>> typed_list("7,5", WRITINGS["german"])
+    >>> typed_list("7,5", writing_in("de"))
     Traceback (most recent call last):
     cheaptalk.web.typed_numbers.BadNumber: 7,5
     """

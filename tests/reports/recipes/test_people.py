@@ -62,6 +62,41 @@ def test_report_covers_participants_if_there_are_any(played: Store, tmp_path: Pa
     assert "Lovelace" not in page
 
 
+def test_report_shows_effects_of_treatment_and_position(played: Store) -> None:
+    people = People(played, STUDY)
+    for number in range(40):
+        order = ("mild", "hard") if number % 2 else ("hard", "mild")
+        plays = [
+            {
+                "treatment": name,
+                "sequence": " > ".join(order),
+                "state": "finished",
+                "payoff": 10.0 * (name == "mild") + 3.0 * position + number % 5,
+            }
+            for position, name in enumerate(order)
+        ]
+        people.come("end", "complete", [], plays)
+    people.come(
+        "end", "withdrawn", [], [{"treatment": "mild", "sequence": "mild > hard", "state": "left"}]
+    )
+    result = report_findings(played)
+    assert "in 2 orders; 20 participants per order played all games" in result.answers["People"]
+    orders = [(row["sequence"], row["people"]) for row in result.tables["people-by-order"].rows]
+    assert orders == [("hard > mild", 20), ("mild > hard", 21)]
+    means = {
+        (r["treatment"], r["position"]): r["payoff"]
+        for r in result.tables["payoffs-by-position"].rows
+    }
+    assert means["mild", "1"] == pytest.approx(12)
+    assert means["hard", "2"] == pytest.approx(5)
+    effects = {row["level"]: row for row in result.tables["effects-of-position"].rows}
+    assert {level: pytest.approx(row["effect"]) for level, row in effects.items()} == {
+        "mild": 10.0,
+        "2": 3.0,
+    }
+    assert effects["2"]["effect.clusters"] == 40
+
+
 def test_intervals_of_scores_are_clustered_by_participant(store: Store) -> None:
     """Two participants with several matches each: their matches are not independent."""
     run(store, "random", 12)

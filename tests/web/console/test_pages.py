@@ -171,7 +171,7 @@ async def test_invalid_design_is_saved_and_its_problem_shown(office: Office) -> 
     await browser.post(page, text=DEFAULT_DESIGN.format(name="pilot"), version="5")
     assert "not a valid study" not in (await browser.get(page)).text
     assert "Bargaining" in (await browser.get("/")).text
-    assert "20 matches" in (await browser.get("/studies/pilot/overview")).text
+    assert "20\xa0matches" in (await browser.get("/studies/pilot/overview")).text
     for name in ("PILOT", "../x", "-x", "", "a b", "ä", "..", "x" * 81):
         refused = await browser.post("/new-study", name=name, text="mine")
         assert (refused.status_code in (400, 409), "mine" in refused.text) == (True, True)
@@ -197,7 +197,7 @@ async def test_deletion_requires_the_version_that_was_shown(office: Office) -> N
     browser = await office.log_in_as()
     office.database.drafts.create("pilot", "a\nb", "owner")
     page = "/studies/pilot/delete"
-    assert "2 lines, version 1" in (await browser.get(page)).text
+    assert "2\xa0lines, version 1" in (await browser.get(page)).text
     office.database.drafts.replace("pilot", "c", 1, "bob")
     late = await browser.post(page, version="1")
     assert (late.status_code, "bob has just changed this study" in late.text) == (409, True)

@@ -40,6 +40,7 @@ from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.yaml_files import parse_yaml
 from tests.conftest import Command
+from tests.studies.people.test_answers import SETTINGS
 from tests.toys import Guessing
 from tests.web.console.office import CSRF, PASSWORD, QUICK
 from tests.web.walker import LINKS
@@ -117,6 +118,7 @@ def test_every_setting_has_a_field_that_preserves_it() -> None:
                  {"games": {"max": 2, "before": [{"instructions": {"game": True}}],
                             "after": [{"quiz": {}}]}},
                  {"debrief": {"text": {"en": "Bye", "de": "Ade"}}}],
+        "logo": "lab.png", "files": {"lab.png": "data:image/png;base64,iVBORw0KGgo="},
     }  # fmt: skip
     data = {
         "name": "all", "description": "Line 1.\nLine 2.", "seed": 7, "instances": 3, "repeats": 2,
@@ -140,6 +142,21 @@ def test_every_setting_has_a_field_that_preserves_it() -> None:
     assert sorted(shown) == sorted(Study.model_fields)
     later = {"name": "later", "instances_from": "pilot", "players": {"fair": "equal_split"}}
     assert built(reposted(form_of(later))) == Study.model_validate(later)
+
+
+def test_questions_conditions_and_own_pages_survive_the_form() -> None:
+    items = [{"name": kind, "ask": "**?**", kind: value} for kind, value in SETTINGS.items()]
+    items += [{"name": "last", "ask": "{number}", "when": {"scale": {"min": 2}, "choices": "no"}}]
+    own = {"template": "<p>Hi</p>\n{{ fields.a }}\n", "items": [{"name": "a", "ask": "?"}]}
+    path = [{"consent": {"text": "# Title\n\nText\n"}}, {"survey": items}, {"page": own}, "games"]
+    data = {
+        "name": "pilot",
+        "games": [{"game": "bargaining"}],
+        "players": {"people": {"person": "browser"}},
+        "people": {"path": path},
+    }
+    form = filled_form(data)  # raises NotExpressible
+    assert study_in(check_form(reposted(form))) == Study.model_validate(data)
 
 
 def test_study_beyond_the_form_raises_error() -> None:
@@ -199,38 +216,6 @@ def test_several_values_form_a_grid_and_one_is_fixed() -> None:
             instances=7,
         )
     ]
-
-
-def test_people_pairing_seats_each_person_with_other_players() -> None:
-    fair = "{bargaining: equal_split, guess_the_average: best_response}"
-    players = (
-        player(0, "person", label="ann")
-        | player(1, "person", label="bob", away="random", deadline="60")
-        | player(2, "strategies", label="fair", settings=fair)
-    )
-    sizes = {"games.1.game": "guess_the_average", "games.1.values.players": "3"}
-    study = study_from(players | sizes | {"pairing": "people", "swap": "true"})
-    assert [grid.pairing for grid in study.games] == [
-        [["ann", "fair"], ["bob", "fair"]],
-        [{"ann": 1, "fair": 2}, {"bob": 1, "fair": 2}],
-    ]
-    assert study.swap
-    assert study.players["bob"].written()["away"] == {"strategy": "random"}
-    alike = study_from(players | {"pairing": "people"})
-    assert alike.pairing == [["ann", "fair"], ["bob", "fair"]]
-    assert form_of(alike.written()).text("pairing") == "people"
-
-
-def test_self_pairing_seats_only_people_unless_all_are_chosen() -> None:
-    players = player(0, "person", label="ann") | player(1, "strategy", "random", label="luck")
-    larger = {"games.0.game": "guess_the_average", "games.0.values.players": "3"}
-    for texts, seated in (({}, [["ann", "ann"]]), (larger, [{"ann": 3}])):
-        study = study_from(players | texts | {"pairing": "self"})
-        assert study.pairing == seated
-        assert form_of(study.written()).text("pairing") == "self"
-    chosen = study_from(players | {"pairing": "self_all"})
-    assert chosen.pairing == "self"
-    assert form_of(chosen.written()).text("pairing") == "self_all"
 
 
 CROSSED: dict[str, Any] = {
@@ -558,8 +543,8 @@ def test_start_page_lists_every_preset(client: TestClient) -> None:
     page = client.get("/start").text
     for name in preset_names():
         assert f'href="/form?preset={name}"' in page
-    assert "9 scripts · 80,100 matches" in page
-    assert "1 person, 1 model · 3,280 matches" in page
+    assert "9\xa0scripts · 80,100\xa0matches" in page
+    assert "1\xa0person, 1\xa0model · 3,280\xa0matches" in page
 
 
 NAMES = ("bargaining", "all", "listed", "people", "self", "strategy", "strategies", "person")

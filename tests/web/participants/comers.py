@@ -1,7 +1,7 @@
 """Simulated participants who follow a study's path through its pages, in the test's process."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import chain
 from pathlib import Path
@@ -34,10 +34,15 @@ PEOPLE: dict[str, Any] = {
 }
 TWO = [["people", "people"]]
 BOT = [["people", "bot"]]
+GAMES = [{"game": "bargaining", "fixed": {"horizon": 4, "money": 100, "messages": True}}]
 
 
 def people_study(
-    pairing: list[list[str]] = TWO, bot: object = "random", instances: int = 10, **changes: Any
+    pairing: list[list[str]] = TWO,
+    bot: object = "random",
+    instances: int = 10,
+    games: Sequence[Mapping[str, Any]] = GAMES,
+    **changes: Any,
 ) -> Study:
     """Return a study of bargaining with people, and with changes of their protocol.
 
@@ -47,7 +52,7 @@ def people_study(
     players = {"people": {"person": "browser"}, "bot": bot}
     data = {
         "name": "people", "instances": instances, "pairing": pairing,
-        "games": [{"game": "bargaining", "fixed": {"horizon": 4, "money": 100, "messages": True}}],
+        "games": games,
         "players": {name: players[name] for name in dict.fromkeys(chain(*pairing))},
         "people": PEOPLE | changes,
     }  # fmt: skip

@@ -36,7 +36,7 @@ async def run_bots(
     folder: Path, answers: dict[str, str], people: int = 4, *, seed: int = 0, **changes: Any
 ) -> Tally:
     pairing = [["people", "bot"], ["people", "people"]]
-    written = people_study(pairing, path=PATH, **changes).written()
+    written = people_study(pairing, **({"path": PATH} | changes)).written()
     person = {"person": "browser", "deadline": 300, "away": "random"}
     written["players"] = written["players"] | {"people": person}
     study = parse_study(written, "here")  # the last bot may be without a partner

@@ -14,6 +14,7 @@ from cheaptalk.records import Store, StoreError
 from cheaptalk.records.ledger.ledger import Ledger
 from cheaptalk.rules import Game
 from cheaptalk.rules.chance import Stream
+from cheaptalk.studies.people.answers import Choices
 from cheaptalk.studies.people.items import Item
 from cheaptalk.studies.people.steps import QUIZZES, Attention
 from cheaptalk.web.participants.supervisor import GONE, MISSED
@@ -73,7 +74,7 @@ async def test_step_that_cannot_be_stored_is_repeated(
         for item in (ada, emmy):
             form = item.page.form("page")
             assert form is not None
-            fields = {"number": "0", "statement_0": "yes", "agreed": "yes"}
+            fields = {"page-number": "0", "statement_0": "yes", "agreed": "yes"}
             for spared in range(5):  # consent, assignment, room, games under way: each fails once
                 with unwritable(monkeypatch, spared):
                     statuses.append((await item.send("page", fields)).status_code)
@@ -136,12 +137,12 @@ async def test_two_tabs_and_double_clicks_count_once(tmp_path: Path) -> None:
         )
         ada.path, other = (item.headers["location"] for item in (first, second))
         assert ada.path.partition(".")[0] == other.partition(".")[0]
-        fields = {"number": "0", "statement_0": "yes", "agreed": "yes"}
+        fields = {"page-number": "0", "statement_0": "yes", "agreed": "yes"}
         await asyncio.gather(*(ada.send("page", fields) for _ in range(5)))
         await ada.look()
         await ada.to("done")
         await asyncio.gather(*(ada.send("done") for _ in range(3)))
-        fields = {"number": str(len(ada.participant.journey.responses)), "feedback": "since"}
+        fields = {"page-number": str(len(ada.participant.journey.responses)), "feedback": "since"}
         sent = [ada.send("page", fields), *(site.client.get(ada.path) for _ in range(3))]
         await asyncio.gather(*sent, *(ada.send("page", fields) for _ in range(3)))
         await ada.look()
@@ -279,7 +280,7 @@ async def test_page_opened_before_a_restart_can_be_answered_after_it(tmp_path: P
     async with opened(tmp_path, people_study(BOT)) as site:
         ada = site.comer("Ada", ada.path)
         assert ada.participant.begun < ada.participant.went_on
-        sent = await ada.send("page", {"number": number, "feedback": "a long text"})
+        sent = await ada.send("page", {"page-number": number, "feedback": "a long text"})
         assert sent.status_code == 303
         assert (await ada.look()).ending == "complete"
     ((answer,),) = rows(tmp_path, "select answer from responses where step = 'survey'")
@@ -317,8 +318,9 @@ async def test_prompts_survive_restarts_before_and_after_they_are_due(tmp_path: 
         assert (await ada.look()).ending == "failed_attention"
 
 
-def ask(game: Game, seat: str, events: Any, rng: Stream) -> Item:
-    return Item(name="quiz", ask="Which?", choices=["this", "that"], correct="this")
+def ask(game: Game, seat: str, events: Any, rng: Stream, formats: Any) -> Item:
+    options = Choices(options=["this", "that"])
+    return Item(name="quiz", ask="Which?", answer=options, correct=["this"])
 
 
 async def test_quiz_about_an_erased_match_is_skipped(

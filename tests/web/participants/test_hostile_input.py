@@ -17,7 +17,15 @@ ITEMS = [
     {"name": "rate", "ask": "How?", "scale": {}},
     {"name": "age", "ask": "Age?", "number": [1, 99]},
     {"name": "feedback", "ask": "Why?", "optional": True},
+    {"name": "ticks", "ask": "Which?", "checkboxes": {"rows": ["a", "b"], "max": 1}},
+    {"name": "order", "ask": "Which first?", "ranking": ["a", "b"]},
+    {"name": "split", "ask": "How much?", "allocation": ["a", "b"]},
+    {"name": "grid", "ask": "How far?", "grid": {"rows": ["a", "b"]}},
+    {"name": "born", "ask": "When?", "date": {}},
+    {"name": "slide", "ask": "Where?", "slider": {}},
 ]
+NOTE = {"name": "note", "ask": "Note?"}
+OWN_PAGE = {"template": "{{ values.feedback }}{{ fields.note }}", "items": [NOTE]}
 RIGHT = [{"name": "sure", "ask": "Sure?", "choices": ["yes", "no"], "correct": ["yes", "no"]}]
 STUDY = people_study(
     [["people", "bot"], ["people", "people"]],
@@ -30,7 +38,7 @@ STUDY = people_study(
             "lobby": {"minutes": 0.0001, "substitutes": True},
             "before": [{"instructions": {"pages": ["Read."], "game": True, "code_word": "w"}}],
         }},
-        {"survey": ITEMS}, {"debrief": "Thanks."},
+        {"survey": ITEMS}, {"page": OWN_PAGE}, {"debrief": "{feedback}, {age}, {note}, {payoff}"},
     ],
     limits={"visits": 3},
 )  # fmt: skip
@@ -38,8 +46,10 @@ DEEDS = (
     "page", "answer", "notice", "done", "leave", "give_up", "back", "again", "fill", "nothing",
 )  # fmt: skip
 FIELDS = (
-    "number", "agreed", "statement_0", "name", "neutral", "sure", "code_word", "more", "again",
-    "pick", "rate", "age", "feedback", "notice", "text", "question", "decision", "erase", "x",
+    "page-number", "agreed", "statement_0", "name", "neutral", "sure", "code_word", "more", "again",
+    "pick", "rate", "age", "feedback", "ticks.a", "order.a", "order.b", "split.a", "split.b",
+    "grid.a", "grid.b", "born", "slide", "note", "notice", "text",
+    "question", "decision", "erase", "x",
 )  # fmt: skip
 
 
@@ -90,7 +100,7 @@ def test_arbitrary_forms_cause_no_server_error(
     study.run(study.site.supervisor.check(0.0))
     number = str(len(comer.participant.journey.responses)).encode()
     notice = str(comer.participant.notice.id if comer.participant.notice else 0).encode()
-    known = [("number", number), ("notice", notice)] if correct else []
+    known = [("page-number", number), ("notice", notice)] if correct else []
     named = {name for name, _ in known}
     before = [response.answer for response in comer.participant.journey.responses]
     sent = [*known, *(item for item in drawn_fields if item[0] not in named)]

@@ -18,12 +18,24 @@ from cheaptalk.records import Store, examine
 from cheaptalk.records.people.identities import Identities
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import Backend
+from cheaptalk.studies.study import Study
 from tests.web.participants.comers import PEOPLE, Comer, Open, opened, people_study
 
 STUDY = people_study(path=[
     PEOPLE["path"][0], "first_name", {"games": {"max": 2, "can_stop": False}},
     PEOPLE["path"][-1],
 ])  # fmt: skip
+TREATMENTS = {name: {"when": {"horizon": horizon}} for name, horizon in (("short", 2), ("long", 4))}
+DESIGNED = people_study(path=[
+    PEOPLE["path"][0], "first_name",
+    {"games": {
+        "design": "counterbalanced", "matching": "partner", "roles": "switching",
+        "treatments": TREATMENTS,
+    }},
+    PEOPLE["path"][-1],
+], games=[{
+    "game": "bargaining", "fixed": {"money": 100, "messages": True}, "grid": {"horizon": [2, 4]},
+}])  # fmt: skip
 FILES = ("s.sqlite", "s.sqlite-wal", "s.identities")
 NAMES = ("Ada", "Emmy")
 STEPS = ["consent", "first_name", *("assignment", "games") * 2, "survey"]
@@ -92,14 +104,15 @@ def stored_tables(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.kill
+@pytest.mark.parametrize("study", [STUDY, DESIGNED], ids=["arrival", "design"])
 def test_participants_continue_after_a_kill_and_are_paid_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, study: Study
 ) -> None:
     first = tmp_path / "first"
     first.mkdir()
 
     async def go(folder: Path, paths: dict[str, str]) -> dict[str, str]:
-        async with opened(folder, STUDY) as site:
+        async with opened(folder, study) as site:
             known = {
                 name: path
                 for name, path in paths.items()
@@ -133,3 +146,7 @@ def test_participants_continue_after_a_kill_and_are_paid_once(
         assert len(tables["owed"]) == len(dues)
         assert len(tables["matches"]) == 2
         assert tables["hurts"] == []
+        if study is DESIGNED:
+            games = {(play["participant_id"], play["treatment"]) for play in tables["plays"]}
+            assert len(games) == 4
+            assert len({play["sequence"] for play in tables["plays"]}) == 1

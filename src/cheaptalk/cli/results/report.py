@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,13 @@ TablesFolder = Annotated[
 ]
 FiguresFolder = Annotated[
     opt.NewFolder | None, opt.Settings(help="Write charts (SVG and PDF) to this folder.")
+]
+RecipeOptions = Annotated[
+    list[opt.Setting] | None,
+    opt.Settings(
+        flags=("--recipe-option",),
+        help="Set an option of the recipe; cheaptalk study recipes --json lists them. Repeatable.",
+    ),
 ]
 
 
@@ -84,7 +91,7 @@ def report(
     raw_cells: opt.RawCells = False,
     draws: Annotated[int, opt.Settings(min=100, metavar="N")] = 1000,
     seed: opt.DrawSeed = 0,
-    recipe_option: list[opt.Setting] | None = None,
+    recipe_option: RecipeOptions = None,
     transcripts: opt.CountFromZero = 3,
     workers: opt.Workers = opt.CPUS,
     viewer: opt.Viewer = opt.VIEWER,
@@ -102,14 +109,11 @@ def report(
         recipe: Write a paper's tables and figures instead of the report; cheaptalk study
             recipes lists the recipes.
         draws: With --recipe: use N bootstrap or permutation draws.
-        recipe_option: Set an option of the recipe. Repeatable.
         transcripts: Include N transcripts per pairing, at most 50 per game.
     """
     if recipe_option and not recipe:
         raise typer.BadParameter("requires --recipe", param_hint="--recipe-option")
-    pairs = [
-        opt.pair(text, "NAME=VALUE", "--recipe-option", empty=True) for text in recipe_option or ()
-    ]
+    chosen = recipe_options(recipe, {}, recipe_option) if recipe else {}
     suffix = f"{recipe or 'report'}{'-as-published' if as_published else ''}"
     with pooled(studies, [store, *(add_store or ())]) as study:
         write_report(
@@ -120,10 +124,24 @@ def report(
             as_published=as_published,
             draws=draws,
             seed=seed,
-            options=dict(pairs),
+            options=chosen,
             transcripts=transcripts,
             workers=workers,
         )
+
+
+def recipe_options(
+    recipe: str, defaults: Mapping[str, str], entered: Sequence[str] | None
+) -> dict[str, str]:
+    """Return the options of a recipe, of which some are entered on the command line.
+
+    Raises:
+        CheaptalkError: the recipe doesn't exist, or has no option of this name.
+    """
+    pairs = [opt.pair(text, "NAME=VALUE", "--recipe-option", empty=True) for text in entered or ()]
+    if pairs:
+        ct.reports.check_options(recipe, dict(pairs))
+    return {**defaults, **dict(pairs)}
 
 
 def write_report(
@@ -209,8 +227,8 @@ def _print_result(
         return
     for title, answer in findings.answers.items():
         say(f"{title}: {answer}")
-    for title, why in findings.lacking.items():
-        say(f"Omitted: {title}: {why}")
+    for why, parts in findings.omitted.items():
+        say(f"Missing: {', '.join(part.name for part in parts)}: {why}")
     if written:
         say(f"Tables written to {written[0].parent.absolute()} (CSV and LaTeX)")
     _print_figures(drawn)

@@ -46,8 +46,12 @@ class ReportedStudy(NamedTuple):
 
 
 @contextmanager
-def pooled(studies: Sequence[str], stores: Sequence[str]) -> Iterator[ReportedStudy]:
+def pooled(
+    studies: Sequence[str], stores: Sequence[str], name: str | None = None
+) -> Iterator[ReportedStudy]:
     """Yield a stored study; several studies are pooled in a temporary store.
+
+    The pooled study has the given name or, by default, the names of all studies.
 
     A study that several of the stores contain is pooled, too.
 
@@ -60,14 +64,15 @@ def pooled(studies: Sequence[str], stores: Sequence[str]) -> Iterator[ReportedSt
             yield ReportedStudy(*sources[0])
             return
         file = str(Path(stack.enter_context(TemporaryDirectory())) / POOLED)
-        name = pool(sources, file)
+        pooled_name = pool(sources, file, name)
         places = [*studies, "--store", stores[0]]
         places += [word for store in stores[1:] for word in ("--add-store", store)]
+        places += ["--name", name] if name else []
         command = (
             f"cheaptalk store pool {shlex.join(places)} --to {POOLED} && "
-            f"cheaptalk view {shlex.quote(name)} --store {POOLED}"
+            f"cheaptalk view {shlex.quote(pooled_name)} --store {POOLED}"
         )
-        yield ReportedStudy(stack.enter_context(ct.Store.open(file)), name, command)
+        yield ReportedStudy(stack.enter_context(ct.Store.open(file)), pooled_name, command)
 
 
 @contextmanager
@@ -156,10 +161,14 @@ class FoundStudy(NamedTuple):
 
     @property
     def replacements(self) -> list[str]:
-        """A line for each player whose model is replaced."""
+        """A line for each player that replaces others."""
+        old_labels: dict[str, list[str]] = {}
+        for old, new in self.replaced.items():
+            old_labels.setdefault(new, []).append(old)
         return [
-            f"{old} is replaced with {new} ({self.study.players[new].written()['model']})"
-            for old, new in self.replaced.items()
+            f"{', '.join(labels)} {'is' if len(labels) == 1 else 'are'} replaced with {new} "
+            f"({self.study.players[new].written()['model']})"
+            for new, labels in old_labels.items()
         ]
 
     def check_seated(self, planned: ct.studies.Plan) -> None:
@@ -210,25 +219,20 @@ def find_study(
     with naming(name):
         complete = ct.studies.with_players(study, entries, rosters or ())
         final = ct.studies.with_players(complete, replace=new_models)
-    pairs = zip(complete.players, final.players, strict=True)  # replacing keeps the order
-    new_labels = dict(pairs)
+    replaced = ct.studies.new_labels(complete, new_models)
     crossings = ct.studies.crossed_entries(complete.factors)
     crossed = {entry.label: entry.players for entry in crossings}
     return FoundStudy(
         final,
         {
-            label: [new_labels[player] for player in crossed.get(label, [label])]
+            label: [replaced.get(player, player) for player in crossed.get(label, [label])]
             for label in entries
         },
         {
-            roster: [new_labels[player] for player in ct.players.rosters.chosen(roster)]
+            roster: [replaced.get(player, player) for player in ct.players.rosters.chosen(roster)]
             for roster in rosters or ()
         },
-        {
-            old: new
-            for old, new in new_labels.items()
-            if complete.players[old] != final.players[new]
-        },
+        replaced,
     )
 
 

@@ -67,7 +67,7 @@ def plan(
         data = _as_json(planned, forecast) | {
             "changes": changes and vars(changes),
             "participants": participants and participants._asdict(),
-            "missing": missing,
+            "missing": [requirement._asdict() for requirement in missing],
             "replaced": found.replaced,
             "retired": [model._asdict() for model in retired],
         }
@@ -128,16 +128,19 @@ def _people_lines(participants: ct.studies.ParticipantPreview | None) -> Iterato
     places = participants.places
     limit = "as many as the matches require" if places is None else f"up to {places:,}"
     yield f"\nParticipants: {limit} (source: {participants.source})"
+    if participants.design:
+        yield f"Design: {participants.design}"
     yield f"Steps: {', '.join(participants.steps)}"
     yield participants.cost
     if participants.shortage:
         yield participants.shortage
     for label in participants.without_deadline:
         yield f"players.{label}: without a deadline, other participants may wait forever"
+    yield from participants.translation_lines
 
 
 def _need_lines(
-    missing: Sequence[str], retired: Sequence[ct.studies.RetiredModel]
+    missing: Sequence[ct.studies.Requirement], retired: Sequence[ct.studies.RetiredModel]
 ) -> Iterator[str]:
     """Yield what to do before a run."""
     needs = [f"- {need}" for need in (*missing, *retired)]

@@ -12,9 +12,9 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared import options as opt
-from cheaptalk.cli.shared.lookup import find_study, opened
+from cheaptalk.cli.shared.lookup import FoundStudy, find_study, opened
 from cheaptalk.cli.shared.playing import warn_about_models
-from cheaptalk.cli.shared.printing import print_json, say
+from cheaptalk.cli.shared.printing import hint, print_json, say
 from cheaptalk.cli.shared.sentences import counted
 from cheaptalk.extras import needing
 
@@ -79,10 +79,19 @@ def serve(
         if study is not None:
             found = find_study(study, store, player, roster, replace, prefer_stored=True)
             spec = found.study
-            with opened(store) as existing:
-                warn_about_models(found, ct.studies.plan_in_store(spec, existing))
+            _warn(found, store)
         public = None if public_url is None else ct.web.public_address(public_url)
         asyncio.run(main())
+
+
+def _warn(found: FoundStudy, store: str) -> None:
+    """Print warnings about a study's models, and its texts without translations."""
+    with opened(store) as existing:
+        planned = ct.studies.plan_in_store(found.study, existing)
+        warn_about_models(found, planned)
+    if participants := ct.studies.preview_participants(planned):
+        for line in participants.translation_lines:
+            say(line)
 
 
 def view(
@@ -115,6 +124,7 @@ def bots(
     think_time: opt.Seconds = 5.0,
     matches_per_bot: opt.Count = 1,
     game: Annotated[list[opt.GameName] | None, opt.Settings(metavar="NAME")] = None,
+    study: Annotated[str | None, opt.Settings(autocompletion=completion.studies)] = None,
     answers: Annotated[Path | None, opt.Settings(exists=True, dir_okay=False)] = None,
     seed: Annotated[int, opt.Settings(min=0)] = 0,
     json: opt.Json = False,
@@ -131,12 +141,14 @@ def bots(
         think_time: Wait this long, on average, before each click.
         matches_per_bot: Play N matches per bot.
         game: Only play this game. Repeatable.
+        study: Use this study's correct answers to screening and comprehension questions: a study
+            file or preset.
         answers: Read answers to survey and quiz questions from this YAML file (NAME: ANSWER).
             Bots guess all other answers.
         seed: Set the random seed of the bots' choices.
     """
     started = time.perf_counter()
-    prepared = _read_answers(answers)
+    prepared = _correct_answers(study) | _read_answers(answers)
     crowd = ct.web.Crowd(url, bots, think_time, matches_per_bot, game or (), seed, answers=prepared)
     tally = asyncio.run(crowd.play())
     seconds = time.perf_counter() - started
@@ -157,10 +169,18 @@ def bots(
         if tally.endings:
             endings = ", ".join(f"{kind} {count:,}" for kind, count in tally.endings.most_common())
             say(f"Visits by outcome: {endings}")
+            if tally.endings["screened_out"] and not prepared:
+                hint("to answer comprehension questions correctly, add --study STUDY")
         for error, count in tally.errors.most_common():
             say(f"{count:,} x {error}")
     if tally.errors:
         raise typer.Exit(1)
+
+
+def _correct_answers(study: str | None) -> dict[str, str]:
+    """Return the correct answers to the questions of a study file or preset."""
+    people = None if study is None else ct.studies.study_of(study).people
+    return ct.studies.correct_answers(people.path) if people else {}
 
 
 def _read_answers(answers: Path | None) -> dict[str, str]:

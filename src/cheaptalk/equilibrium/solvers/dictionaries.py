@@ -51,31 +51,36 @@ class Dictionaries:
         which = np.flatnonzero(at.any(axis=0))
         return which, at[:, which].argmax(axis=0)
 
-    def without(self, variable: int) -> tuple["Dictionaries", Integers]:
-        """Set a variable to 0; return the dictionaries without a proof of infeasibility, and which.
+    def without(self, variable: int) -> "Dictionaries":
+        """Set a variable to 0.
 
         If the variable is basic, it is exchanged first. If its row is 0, it is 0 in all solutions,
-        and no column is removed.
+        and no column is removed. If it can't be 0, the result has no solution.
         """
         result = self.chosen(np.arange(self.constants.shape[1]))
-        feasible = np.ones(self.constants.shape[1], dtype=bool)
         which, row = result.row_of(variable)
-        coefficients = result.table[row, :, which].T
-        lowest = coefficients.min(axis=0, initial=0.0)
-        feasible[which] = (result.constants[row, which] <= LOOSE) | (lowest < -POSITIVE)
-        if len(result.nonbasic):
-            sizes = np.where(lowest < -PIVOT, -coefficients, np.abs(coefficients))
-            exchanged = feasible[which] & (sizes.max(axis=0) >= PIVOT)
-            column = sizes.argmax(axis=0)
-            result._exchange(row[exchanged], column[exchanged], which[exchanged])
-        result = result._without_column(result.nonbasic == variable)
-        (remaining,) = np.nonzero(feasible)
-        return result.chosen(remaining), remaining
+        if len(which):
+            result._drive_out(which, row)
+        return result._without_column(result.nonbasic == variable)
 
-    def feasible(self) -> tuple["Dictionaries", Integers]:
-        """Return the dictionaries that have a solution, and which they are; changes the others."""
-        dead = np.zeros(self.constants.shape[1], dtype=bool)
-        active = np.arange(len(dead))
+    def _drive_out(self, which: Integers, row: Integers) -> None:
+        """Exchange the variables of rows that become 0, in place."""
+        coefficients = self.table[row, :, which].T
+        lowest = coefficients.min(axis=0, initial=0.0)
+        impossible = (self.constants[row, which] > LOOSE) & (lowest >= -POSITIVE)
+        self.table[row[impossible], :, which[impossible]] = 0.0
+        self.constants[row[impossible], which[impossible]] = -1.0
+        if len(self.nonbasic):
+            sizes = np.where(lowest < -PIVOT, -coefficients, np.abs(coefficients))
+            exchanged = ~impossible & (sizes.max(axis=0) >= PIVOT)
+            if exchanged.any():
+                column = sizes.argmax(axis=0)
+                self._exchange(row[exchanged], column[exchanged], which[exchanged])
+
+    def feasible(self) -> Flags:
+        """Return whether each dictionary has a solution; exchanges variables in place."""
+        feasible = np.ones(self.constants.shape[1], dtype=bool)
+        active = np.arange(len(feasible))
         for _ in range(MOST_EXCHANGES):
             constants = self.constants[:, active]
             row = constants.argmin(axis=0)
@@ -84,13 +89,12 @@ class Dictionaries:
             if not len(active):
                 break
             coefficients = self.table[row, :, active].T
-            infeasible = coefficients.max(axis=0, initial=0.0) <= POSITIVE
-            dead[active[infeasible]] = True
-            active, row = active[~infeasible], row[~infeasible]
+            possible = coefficients.max(axis=0, initial=0.0) > POSITIVE
+            feasible[active[~possible]] = False
+            active, row = active[possible], row[possible]
             if len(active):
-                self._exchange(row, coefficients[:, ~infeasible].argmax(axis=0), active)
-        (remaining,) = np.nonzero(~dead)
-        return self.chosen(remaining) if dead.any() else self, remaining
+                self._exchange(row, coefficients[:, possible].argmax(axis=0), active)
+        return feasible
 
     def _exchange(self, row: Integers, column: Integers, which: Integers) -> None:
         """Exchange the variables of a row and a column of each of some dictionaries, in place."""
@@ -127,19 +131,17 @@ class Dictionaries:
 def joined(parts: Sequence[Dictionaries]) -> Dictionaries:
     """Return dictionaries with the same number of rows as one batch."""
     width = max(len(part.nonbasic) for part in parts)
-    missing = [width - len(part.nonbasic) for part in parts]
-    tables = [
-        np.pad(part.table, ((0, 0), (0, columns), (0, 0)))
-        for part, columns in zip(parts, missing, strict=True)
-    ]
-    nonbasic = [
-        np.pad(part.nonbasic, ((0, columns), (0, 0)), constant_values=UNUSED)
-        for part, columns in zip(parts, missing, strict=True)
-    ]
-    constants, basic = [part.constants for part in parts], [part.basic for part in parts]
+    parts = [part if len(part.nonbasic) == width else _widened(part, width) for part in parts]
     return Dictionaries(
-        np.concatenate(tables, axis=-1),
-        np.concatenate(constants, axis=-1),
-        np.concatenate(basic, axis=-1),
-        np.concatenate(nonbasic, axis=-1),
+        np.concatenate([part.table for part in parts], axis=-1),
+        np.concatenate([part.constants for part in parts], axis=-1),
+        np.concatenate([part.basic for part in parts], axis=-1),
+        np.concatenate([part.nonbasic for part in parts], axis=-1),
     )
+
+
+def _widened(part: Dictionaries, width: int) -> Dictionaries:
+    missing = width - len(part.nonbasic)
+    table = np.pad(part.table, ((0, 0), (0, missing), (0, 0)))
+    nonbasic = np.pad(part.nonbasic, ((0, missing), (0, 0)), constant_values=UNUSED)
+    return replace(part, table=table, nonbasic=nonbasic)

@@ -5,15 +5,18 @@ other strategy has more:
 
     w_i = v - (A x)_i = 0 for i in S,    w_i >= 0 and x_i = 0 otherwise,    sum of x = 1.
 
-The search decides strategy by strategy whether it belongs to S, for thousands of sets at once. It
-sets x_i or w_i to 0, and drops the sets whose conditions have no nonnegative solution (a linear
-program without an objective; see :mod:`cheaptalk.equilibrium.solvers.dictionaries`).
+The search decides strategy by strategy whether it belongs to S. With f the first member, x_f = 1
+minus all others and w_f = 0 give every x_i and w_i as a linear function of the shares of undecided
+strategies. Including strategy j means solving w_j = 0 for x_j and substituting it: one pivot, which
+is done for thousands of sets at once. The shares of undecided strategies are at least 0 and sum to
+at most 1, so each x_i and w_i has an upper bound. If the bound of a decided strategy is negative,
+no superset is a support, and the branch is pruned. In games of many strategies, it is also pruned
+if the conditions together have no solution; see
+:mod:`cheaptalk.equilibrium.solvers.dictionaries`. Once all strategies are decided, the functions
+are constants: the equilibrium.
 
-The equations of S determine x uniquely unless they are singular. With f the first member, x_f = 1
-minus all others and w_f = 0 make every w_i a linear function of the shares of undecided strategies.
-Including strategy j means solving w_j = 0 for x_j and substituting it. A pivot near 0 means that
-the equations are singular or nearly singular. Such a set is returned undivided; see
-:mod:`cheaptalk.equilibrium.solvers.faces`.
+A pivot near 0 means that the equations of a set are singular or nearly singular. Such a set is
+returned undivided; see :mod:`cheaptalk.equilibrium.solvers.faces`.
 """
 
 from collections.abc import Callable
@@ -29,8 +32,12 @@ from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats, Integers
 
 SINGULAR = 1e-6
 """Pivots below this, or coefficients above its inverse, count as singular."""
+LOOSE = 1e-6
+"""The maximum gain of an outside strategy in a candidate, which is verified later."""
 ZERO = 1e-10
 """The maximum share that counts as 0."""
+LARGE = 12
+"""The minimum number of strategies for which systems of conditions are solved."""
 CELLS = 1 << 18
 """The number of coefficients processed together, which fits the processor's cache."""
 MOST = 48
@@ -69,22 +76,23 @@ class _Sets(NamedTuple):
 
     Attributes:
         members: each set's strategies as bits.
-        slopes: how w_i, along the first axis, depends on x_j, along the second, for undecided
-            strategies.
-        conditions: those on the shares x_i (variable i) and the losses w_i (variable n + i).
+        table: the linear functions, shape (n, undecided + 1, sets): row i holds x_i if i is in and
+            w_i otherwise, as coefficients of the undecided shares and a constant.
+        conditions: those on x_i (variable i) and w_i (variable n + i); None in small games.
         fresh: the games in which a set that begins with ``level`` must still be created.
     """
 
     level: int
     game: Integers
     members: Integers
-    slopes: Floats
-    conditions: Dictionaries
+    table: Floats
+    conditions: Dictionaries | None
     fresh: Integers
 
     def chosen(self, which: Integers | slice) -> "_Sets":
-        parts = (self.game[which], self.members[which], self.slopes[..., which])
-        return _Sets(self.level, *parts, self.conditions.chosen(which), self.fresh)
+        conditions = None if self.conditions is None else self.conditions.chosen(which)
+        parts = (self.game[which], self.members[which], self.table[..., which])
+        return _Sets(self.level, *parts, conditions, self.fresh)
 
 
 def search(
@@ -98,10 +106,11 @@ def search(
     count, size, _ = games.shape
     columns = np.ascontiguousarray(np.moveaxis(games, 0, -1))
     empty = np.empty(0, dtype=np.int64)
-    nothing = Dictionaries(
-        *(np.empty((*shape, 0)) for shape in [(size, 0), (size,), (size,), (0,)])
-    )
-    waiting = [_Sets(0, empty, empty, np.empty((size, size, 0)), nothing, np.arange(count))]
+    names = np.empty((size, 0), dtype=np.int64)
+    nothing = Dictionaries(np.empty((size, 0, 0)), np.empty((size, 0)), names, names[:0])
+    conditions = nothing if size >= LARGE else None
+    table = np.empty((size, size + 1, 0))
+    waiting = [_Sets(0, empty, empty, table, conditions, np.arange(count))]
     complete: list[_Sets] = []
     singular: list[Singular] = []
     visited = 0
@@ -127,45 +136,55 @@ def search(
 
 def _decide(sets: _Sets, columns: Floats, singular: list[Singular]) -> _Sets:
     """Branch on the next strategy: return the sets that exclude it, include it or begin with it."""
-    level, size = sets.level, len(columns)
-    regular = _regular(sets, singular)
-    conditions, which = regular.conditions.without(level)
-    slopes, nothing = regular.slopes[1:, 1:, which], sets.fresh[:0]
-    game, members = regular.game[which], regular.members[which]
-    excluded = _Sets(level, game, members, slopes, conditions, nothing)
-    conditions, which = regular.conditions.without(size + level)
-    slopes, small = _substituted(regular.slopes[..., which])
-    game, members = regular.game[which], regular.members[which] | 1 << level
-    included = _Sets(level, game, members, slopes, conditions, nothing)
-    begun = _started_with(columns, level, sets.fresh)
-    parts = (excluded, included, begun)
-    conditions, which = joined([part.conditions for part in parts]).feasible()
-    game, members, slopes = (
-        np.concatenate(arrays, axis=-1)[..., which]
-        for arrays in zip(*(part[1:4] for part in parts), strict=True)
+    level, game, members, table, conditions, fresh = _without_ties(sets, singular)
+    column, excluded = table[:, 0], table[:, 1:]
+    small = np.abs(column[level]) < SINGULAR
+    row = excluded[level] / np.where(small, 1.0, column[level])
+    included = excluded - column[:, None] * row
+    included[level] = -row
+    small |= np.abs(included).max(axis=(0, 1), initial=0) > 1 / SINGULAR
+    bit, begun = 1 << level, _started_with(columns[..., fresh], level)
+    decided = _Sets(
+        level + 1,
+        np.concatenate([game, game, fresh]),
+        np.concatenate([members, members | bit, np.full(len(fresh), bit)]),
+        np.concatenate([excluded, included, begun], axis=2),
+        conditions and _branches(conditions, begun, level),
+        fresh,
     )
-    decided = _Sets(level + 1, game, members, slopes, conditions, sets.fresh)
-    is_singular = np.pad(small, (len(excluded.game), len(begun.game)))[which]
+    is_singular = np.zeros(len(decided.game), dtype=bool)
+    is_singular[len(game) : 2 * len(game)] = small
+    remaining = np.flatnonzero(_bounded(decided) | is_singular)
+    decided, is_singular = decided.chosen(remaining), is_singular[remaining]
+    if decided.conditions is not None:
+        feasible = np.flatnonzero(decided.conditions.feasible())
+        decided, is_singular = decided.chosen(feasible), is_singular[feasible]
     if not is_singular.any():
         return decided
     singular += _listed(decided, np.flatnonzero(is_singular))
     return decided.chosen(np.flatnonzero(~is_singular))
 
 
-def _substituted(slopes: Floats) -> tuple[Floats, Flags]:
-    """Solve the next strategy's loss for its share; return new slopes, and which are singular."""
-    small = np.abs(slopes[0, 0]) < SINGULAR
-    row = slopes[0, 1:] / np.where(small, 1.0, slopes[0, 0])
-    result = slopes[1:, 1:] - slopes[1:, :1] * row
-    return result, small | (np.abs(result).max(axis=(0, 1), initial=0.0) > 1 / SINGULAR)
+def _branches(conditions: Dictionaries, begun: Floats, level: int) -> Dictionaries:
+    """Return the conditions of the sets that exclude a strategy, include it or begin with it."""
+    size, _, count = begun.shape
+    basic = np.arange(size, 2 * size)
+    basic[level] = level
+    basic, nonbasic = (
+        np.repeat(names[:, None], count, axis=1) for names in (basic, np.arange(level + 1, size))
+    )
+    started = Dictionaries(begun[:, :-1].copy(), begun[:, -1].copy(), basic, nonbasic)
+    return joined([conditions.without(level), conditions.without(size + level), started])
 
 
-def _regular(sets: _Sets, singular: list[Singular]) -> _Sets:
+def _without_ties(sets: _Sets, singular: list[Singular]) -> _Sets:
     """Return the sets in which the next strategy's loss isn't 0 throughout; list the others."""
-    which, row = sets.conditions.row_of(len(sets.conditions.basic) + sets.level)
-    at_most = np.abs(sets.conditions.table[row, :, which]).max(axis=1, initial=0.0)
-    at_most = np.maximum(at_most, np.abs(sets.conditions.constants[row, which]))
-    tied = which[(at_most < SINGULAR) & (np.abs(sets.slopes[0, 0, which]) < SINGULAR)]
+    if sets.conditions is None:
+        return sets
+    which, row = sets.conditions.row_of(len(sets.table) + sets.level)
+    sizes = np.abs(sets.conditions.table[row, :, which]).max(axis=1, initial=0.0)
+    sizes = np.maximum(sizes, np.abs(sets.conditions.constants[row, which]))
+    tied = which[(sizes < SINGULAR) & (np.abs(sets.table[sets.level, 0, which]) < SINGULAR)]
     if not len(tied):
         return sets
     singular += _listed(sets, tied)
@@ -181,27 +200,29 @@ def _listed(sets: _Sets, which: Integers) -> list[Singular]:
     return listed
 
 
-def _started_with(columns: Floats, strategy: int, games: Integers) -> _Sets:
-    """Return the sets of each game that begin with a given strategy."""
-    payoffs, size = columns[..., games], len(columns)
-    losses = payoffs[strategy] - payoffs  # of each row, against each strategy
-    constants = losses[:, strategy].copy()
-    table = losses[:, strategy + 1 :] - constants[:, None]
-    table[strategy], constants[strategy] = -1.0, 1.0
-    basic = np.arange(size, 2 * size)
-    basic[strategy] = strategy
-    basic, nonbasic = (
-        np.repeat(names[:, None], len(games), axis=1)
-        for names in (basic, np.arange(strategy + 1, size))
-    )
-    conditions = Dictionaries(table, constants, basic, nonbasic)
-    members = np.full(len(games), 1 << strategy)
-    return _Sets(strategy, games, members, table[strategy + 1 :], conditions, games)
+def _started_with(columns: Floats, strategy: int) -> Floats:
+    """Return the linear functions of the strategy sets that begin with a given strategy."""
+    gaps = columns[strategy] - columns  # how far a row falls short of it, against each strategy
+    own_gaps = gaps[:, strategy, None]
+    table = np.concatenate([gaps[:, strategy + 1 :] - own_gaps, own_gaps], 1)
+    table[strategy, :-1], table[strategy, -1] = -1.0, 1.0
+    return table
+
+
+def _bounded(sets: _Sets) -> Flags:
+    """Return whether each equilibrium condition of a partial support can still be satisfied."""
+    decided = np.arange(sets.level)
+    table = sets.table[: sets.level]
+    upper = table[:, -1]
+    if table.shape[1] > 1:
+        upper = upper + np.maximum(table[:, :-1].max(axis=1), 0.0)
+    lower = np.where(sets.members >> decided[:, None] & 1, ZERO, -LOOSE)
+    return np.asarray((upper > lower).all(axis=0))
 
 
 def _pieces(sets: _Sets) -> list[_Sets]:
-    size, width, number = sets.conditions.table.shape
-    step = max(1, CELLS // (size * (width + 1)))
+    size, width, number = sets.table.shape
+    step = max(1, CELLS // (size * width))
     cuts = [slice(start, start + step) for start in range(0, max(number, 1), step)]
     pieces = [sets.chosen(cut) for cut in cuts]
     pieces[1:] = [piece._replace(fresh=piece.fresh[:0]) for piece in pieces[1:]]

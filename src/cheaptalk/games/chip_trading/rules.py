@@ -13,6 +13,10 @@ from cheaptalk.rules.steps import any_value, no_objection
 Colour = Annotated[
     str, StringConstraints(strip_whitespace=True, to_lower=True, min_length=1, max_length=20)
 ]
+PALETTE = (
+    "green", "red", "blue", "yellow", "white", "black", "orange", "purple", "pink", "brown", "grey"
+)  # fmt: skip
+"""The colours that are translated for people; other colours are shown as written."""
 Amount = Annotated[ct.rules.Whole, Field(ge=1, le=1_000_000)]
 Stocks: TypeAlias = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 """The number of chips of each colour that each player holds."""

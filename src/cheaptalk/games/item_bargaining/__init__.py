@@ -5,12 +5,11 @@ from dataclasses import replace
 from cheaptalk.games.item_bargaining import metrics, rules, strategies
 from cheaptalk.games.item_bargaining.empirical_view import VIEW
 from cheaptalk.rules import GameSpec
-from cheaptalk.rules.game_spec import LANGUAGES
 
 __all__ = ["SPEC", "events", "metrics", "rules", "strategies"]
 
 events = rules
-STYLES = [*(f"circle_{circle}" for circle in range(7)), *LANGUAGES]
+STYLES = [f"circle_{circle}" for circle in range(7)]
 SPEC = replace(
     GameSpec.of(__name__, assessment=metrics.ItemBargainingAssessment(), styles=STYLES), view=VIEW
 )

@@ -176,7 +176,7 @@ def self_play(
     """
     settings.training.ready(str(base))
     if needs := missing_requirements(_study([str(base)], settings), None):
-        raise SelfPlayFailed("; ".join(need.partition(": ")[2] for need in needs))
+        raise SelfPlayFailed("; ".join(requirement.need for requirement in needs))
     check_settings(out / SETTINGS, settings, ("iterations", "patience"), base=str(base))
     done: list[Iteration] = []
     model = str(base)

@@ -25,14 +25,14 @@ from cheaptalk.text import plain, readable
 table = partial(paper_table, "chips")
 GAME = "chip_trading"
 POPULATIONS = {
-    "human": "Human",
+    "people": "Human",
     "gpt-4o": "GPT-4o",
     "gpt-4o-refined": "GPT-4o refined",
     "gemini": "Gemini",
     "gemini-refined": "Gemini refined",
     "bayesian": "Bayesian agent",
 }
-"""The paper's names of populations, in the paper's order, by label in roster and preset."""
+"""The paper's names of populations, in the paper's order, by label in rosters and presets."""
 BETWEEN = " / "
 """The separator between labels in the name of a population."""
 MATCH = ("match_id", "configuration", "instance", "variant", "population", "bound")
@@ -124,8 +124,8 @@ def games(evidence: Evidence) -> Games:
     scored = evidence.scored(GAME)
     if scored.is_empty():
         raise NoData(
-            "no game of chip_trading in this study has finished; run the preset chip-trading, or "
-            "add your players to it"
+            "no game of chip_trading in this study has finished; the preset chip-trading has such "
+            "games"
         )
     usable = scored.drop_nulls("bound")
     if usable.is_empty():

@@ -6,7 +6,7 @@ from cheaptalk.papers.chips.surplus import table_3, table_4, trajectories
 from cheaptalk.papers.chips.survey import ABOUT, OPTION, figure_9, figure_11, performance, table_1
 from cheaptalk.papers.printed import OPTIONS
 from cheaptalk.reports.recipes.parts import PaperStudy, Recipe, RecipePart
-from cheaptalk.reports.recipes.people import participants, with_people
+from cheaptalk.reports.recipes.people import participants
 from cheaptalk.reports.recipes.study_overview import PLAYED
 
 RECIPE: Recipe = Recipe(
@@ -15,7 +15,7 @@ RECIPE: Recipe = Recipe(
     "Strategic Tradeoffs Between Humans and AI in Multi-Agent Bargaining (Qian et al. 2025)",
     (
         PLAYED,
-        RecipePart("Participants", "section 5.1", participants, fits=with_people),
+        RecipePart("Participants", "section 5.1", participants),
         RecipePart("Surplus by turn", "Figure 2", trajectories),
         RecipePart("Final surplus", "Table 3", table_3),
         RecipePart("Differences between populations", "Table 4", table_4),
@@ -32,7 +32,7 @@ RECIPE: Recipe = Recipe(
     options={"match": "the ID of the game whose values are plotted", OPTION: ABOUT, **OPTIONS},
     games=("chip_trading",),
     studies=(
-        PaperStudy("chip-trading", ("chip-trading", "chip-trading-small")),
+        PaperStudy("chip-trading", ("chip-trading", "chip-trading-small"), rehearsed=108),
         PaperStudy("chip-trading-human"),
     ),
 )

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from cheaptalk.papers.chips.games import (
+    POPULATIONS,
     Games,
     games,
     paper_game,
@@ -17,6 +18,7 @@ from cheaptalk.papers.chips.games import (
     shown,
     table,
 )
+from cheaptalk.papers.printed import printed_values
 from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark, Rule
 from cheaptalk.reports.charts.kinds import HIGH, LOW, Cell, cells, ends
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -36,6 +38,8 @@ LINES = 6
 """The maximum number of populations in one panel."""
 SHOWN = 6
 """The maximum number of rounds in the table by round."""
+MAX_NARROW = 6
+"""The maximum number of populations in charts beside each other."""
 
 
 def _reached(data: Games) -> Answer:
@@ -217,6 +221,7 @@ def table_4(evidence: Evidence) -> Iterator[Shown]:
         "Cells show the corrected p-value of the difference. The arrow shows whether the "
         "population in the column gains more (↑) or less (↓) than the one in the row, and the "
         "colour by how much.",
+        wide=len(data.populations) > MAX_NARROW,
     )
     yield table(
         evidence,
@@ -235,6 +240,9 @@ def _paper_differences(
     populations = shown(evidence, data.populations)
     if len(populations) < 2:
         return
+    if printed_values("chips", evidence, "table-4") is not None:
+        others = [name for name in populations if name not in POPULATIONS]
+        populations = [*POPULATIONS, *others]
     results: dict[tuple[str, str, str], tuple[float, float]] = {}
     columns = ("variant", "first", "second", "difference", "p")
     for variant, first, second, gap, p in pairs.select(columns).iter_rows():
@@ -332,8 +340,8 @@ def _difference_panel(data: Games, frame: pl.DataFrame, title: str) -> Chart:
         pair = pairs.get((row, column))
         if pair is None:
             return None
-        p = f"{pair['p_holm']:.3f}".lstrip("0").replace("1.000", "1")
-        p = "<.001" if pair["p_holm"] < 0.001 else p
+        p = "<.001" if pair["p_holm"] < 0.001 else f"{pair['p_holm']:.3f}".lstrip("0")
+        p = p.removesuffix(".000")
         arrow = _arrow(pair["difference"])
         return Cell(pair["difference"], _difference_text(pair), label=f"{p} {arrow}")
 

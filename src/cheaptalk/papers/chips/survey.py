@@ -26,8 +26,8 @@ from cheaptalk.statistics.columns import with_matching
 
 OPTION = "survey"
 ABOUT = (
-    "a CSV file of survey answers, with a row per participant and game: participant, match, seat; "
-    "numeric columns are scales, theme.NAME is yes or no, other columns are free text"
+    "a CSV file of survey answers, with a row per participant and game: participant, match_id, "
+    "seat; numeric columns are scales, theme.NAME is yes or no, other columns are free text"
 )
 KEYS = ("participant", "match_id", "seat")
 THEME = "theme."
@@ -80,9 +80,9 @@ def survey(evidence: Evidence) -> Survey:
         return _survey(evidence, path, seats, unique)
     if not with_people(evidence):
         raise NoData(
-            "the study contains no survey or participants; provide both with "
-            "the recipe option survey=FILE.csv, with a row per participant and game: participant, "
-            "match, seat and the answers"
+            "the study has no participants; let people play the preset chip-trading-human, or add "
+            "answers with the recipe option survey=FILE.csv (--recipe-option in commands), a file "
+            "with a row per participant and game: participant, match_id, seat and the answers"
         )
     store, study, data = evidence.store, evidence.study, evidence.once(games)
     played = read_plays(store, study).filter(game=GAME).select(*KEYS, at="number")
@@ -298,7 +298,8 @@ def figure_9(evidence: Evidence) -> Iterator[Shown]:
     data = evidence.once(survey)
     themes = data.themes
     if not themes:
-        study = evidence.study_argument
+        sources = evidence.sources
+        study = next((name for name in sources if sources[name].get("people")), evidence.study)
         method = (
             "a judge or by hand, in columns theme.NAME"
             if OPTION in evidence.options

@@ -41,8 +41,8 @@ def people(evidence: Evidence) -> Iterator[ReportTable]:
     frame = _single_player_matches(evidence).filter(minimum=0, maximum=100, told="nothing")
     if frame.is_empty():
         raise NoData(
-            "guess the average from 0 to 100: no match of one player in all seats; run the "
-            "preset gama-settings"
+            "guess the average from 0 to 100: no match of one player in all seats; the "
+            "preset gama-settings has such matches"
         )
     bounds = dict.fromkeys(NUMBERS, (0.0, 100.0))
     averages = means(frame, NUMBERS, ["ratio", "player"], bounds=bounds, strata=STRATA)
@@ -64,7 +64,10 @@ def _single_player_matches(evidence: Evidence) -> pl.DataFrame:
         .select("match_id", "player", "game", "seats")
     )
     if runs.is_empty():
-        raise NoData("guess the average: no match of one player in all seats; run the preset gama")
+        raise NoData(
+            "guess the average: no match of one player in all seats; the "
+            "preset gama has such matches"
+        )
     names = {f"game_{name}": name for name in ("minimum", "maximum", "ratio", "told")}
     keep = ["match_id", "configuration", "instance", *NUMBERS]
     scored = evidence.scored(GAME).select(*keep, *names).rename(names)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from cheaptalk.models.prices import without_url
 from cheaptalk.papers.gama.scores import OVERALL, entries, table
 from cheaptalk.papers.printed import NOTHING, Columns, position, selected_labels
 from cheaptalk.reports.pages import anchor
@@ -67,7 +68,8 @@ def paper_model(name: str) -> PaperModel | None:
     >>> paper_model("gpt-4o-2024-11-20") is None
     True
     """
-    short = re.sub(r"[^a-z0-9]", "", name.rpartition("/")[2].lower()).removeprefix("meta")
+    short = without_url(name).rpartition("/")[2].lower()
+    short = re.sub(r"[^a-z0-9]", "", short).removeprefix("meta")
     return next((model for start, model in MODELS.items() if short.startswith(start)), None)
 
 

@@ -37,9 +37,9 @@ RECIPE: Recipe = Recipe(
     options=OPTIONS,
     games=tuple(GAMES),
     studies=(
-        PaperStudy("gama", ("gama",)),
-        PaperStudy("gama", ("gama-treatments",), (("name", "gama-treatments"),)),
+        PaperStudy("gama", ("gama",), rehearsed=120),
+        PaperStudy("gama", ("gama-treatments",), (("name", "gama-treatments"),), rehearsed=128),
         PaperStudy("gama-settings", ("gama:gpt-3.5-0125",)),
-        PaperStudy("gama-appendix-g"),
+        PaperStudy("gama-appendix-g", rehearsed=8),
     ),
 )

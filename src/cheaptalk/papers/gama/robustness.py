@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from cheaptalk.frames.reader import parameters_in, varying
+from cheaptalk.models.prices import without_url
 from cheaptalk.papers.gama import paper_tables, scores
 from cheaptalk.papers.gama.leaderboard import UNIT
 from cheaptalk.papers.gama.rounds import mean_line
@@ -317,7 +318,7 @@ def _leaves(entry: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any
 
 def _common(settings: Mapping[str, str]) -> str:
     identities = [
-        value.rpartition("/")[2]
+        without_url(value).rpartition("/")[2]
         for name, value in settings.items()
         if name.rpartition(".")[2] in IDENTITY
     ]
@@ -341,8 +342,8 @@ def settings(evidence: Evidence) -> Iterator[Shown]:
     ]
     if not several:
         raise NoData(
-            "no game was played with one player in all seats and two settings; run the preset "
-            "gama-settings, or add a grid of parameters to a game"
+            "no game was played with one player in all seats and two settings; the preset "
+            "gama-settings has such games, which have a grid of parameters"
         )
     panels = []
     for game in several:

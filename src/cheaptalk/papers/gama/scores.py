@@ -91,8 +91,8 @@ def single_player_runs(evidence: Evidence) -> pl.DataFrame:
     parts = [_single_player_matches(evidence, game) for game in evidence.played(list(GAMES))]
     if not parts or (runs := pl.concat(parts)).is_empty():
         raise NoData(
-            "no player in all seats has finished a match of GAMA-Bench's games; run the preset "
-            "gama, or use pairing: self"
+            "no player in all seats has finished a match of GAMA-Bench's games; the preset "
+            "gama, with pairing: self, has such matches"
         )
     number = pl.col("instance").str.extract(NUMBER).cast(pl.Int64)
     position = pl.struct(number.fill_null(-1), pl.col("repeat")).rank("dense").over("treated")

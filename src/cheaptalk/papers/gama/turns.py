@@ -84,7 +84,7 @@ def _single_player_matches(evidence: Evidence, game: str) -> pl.DataFrame:
     runs = default_runs(default_players(evidence.once(single_player_runs))).filter(game=game)
     if runs.is_empty():
         lacking = f"no {plain(game)} with one player in all seats has finished"
-        raise NoData(f"{lacking}; run the preset gama")
+        raise NoData(f"{lacking}; the preset gama has such matches")
     return runs
 
 

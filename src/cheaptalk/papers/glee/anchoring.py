@@ -47,7 +47,9 @@ def anchoring(evidence: Evidence) -> Iterator[Shown]:
     """
     frame = evidence.once(first_offers)
     if frame.is_empty():
-        raise NoData("no match of bargaining or negotiation has finished; run the preset glee")
+        raise NoData(
+            "no match of bargaining or negotiation has finished; the preset glee has such matches"
+        )
     yield Charts(
         "anchoring-figures",
         "Alice's gain by her first offer",

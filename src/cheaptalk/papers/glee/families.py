@@ -202,8 +202,8 @@ def families(evidence: Evidence) -> list[FamilyMatches]:
     played = family_matches(frames, reference or REFERENCE, _terms(evidence.options.get(COMPOSITE)))
     if not played:
         raise NoData(
-            "no match of bargaining, negotiation or persuasion has finished; run the preset glee, "
-            "or import games of GLEE"
+            "no match of bargaining, negotiation or persuasion has finished; the preset glee has "
+            "such matches, and cheaptalk store import glee imports published ones"
         )
     return played
 

@@ -90,7 +90,7 @@ def definitions(evidence: Evidence) -> Iterator[ReportTable]:
     families_played = evidence.once(families)
     played = next((family for family in families_played if family.game == "persuasion"), None)
     if played is None:
-        raise NoData("no match of persuasion has finished; run the preset glee")
+        raise NoData("no match of persuasion has finished; the preset glee has such matches")
     labels = evidence.once(kinds)
     frames = read_matches(
         evidence.store,

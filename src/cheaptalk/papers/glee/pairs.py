@@ -33,6 +33,8 @@ from cheaptalk.statistics.covariances import cluster_scores
 from cheaptalk.statistics.design_matrix import confounding_note, level_texts
 from cheaptalk.text import capital
 
+MAX_NARROW = 14
+"""The maximum number of players in charts beside each other."""
 CONFOUNDED = 1e-9
 """The minimum residual variation of "same player", controlling for both players."""
 
@@ -106,7 +108,8 @@ def pair_maps(evidence: Evidence) -> Iterator[Shown]:
         ]
         title = f"{capital(pairs.game)}: effects of pairs"
         caption = "Rows are Alice, columns Bob; 0 is the mean of all pairs."
-        yield Charts(f"pairs-{pairs.game}-figures", title, panels, caption)
+        wide = len(evidence.labels) > MAX_NARROW
+        yield Charts(f"pairs-{pairs.game}-figures", title, panels, caption, wide)
         yield table(
             evidence,
             "pairs",

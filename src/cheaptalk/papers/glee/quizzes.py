@@ -5,58 +5,67 @@ the product, or the price of the product. Wrong choices are close to the correct
 persuasion, the value of a high-quality product replaces the paper's product of price and value.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias, TypeVar
 
 from cheaptalk.games.bargaining.rules import Briefing as BargainingBriefing
 from cheaptalk.games.negotiation.rules import Briefing as NegotiationBriefing
 from cheaptalk.games.persuasion.rules import Briefing as PersuasionBriefing
 from cheaptalk.rules import Event, Game
 from cheaptalk.rules.chance import Stream
-from cheaptalk.studies.people.items import Item, Words
-from cheaptalk.styles.writing import WRITINGS, Writing
+from cheaptalk.studies.people.answers import Choices
+from cheaptalk.studies.people.items import Item
+from cheaptalk.studies.people.texts import FIRST
+from cheaptalk.styles.writing import Writing
 
 B = TypeVar("B", bound=Event)
 NAME = "quiz"
 LOSSES = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2)
-"""Wrong choices of the quiz on bargaining: shares of a dollar."""
-ENGLISH, GERMAN = WRITINGS["english"], WRITINGS["german"]
+"""Wrong choices of the quiz on bargaining: shares of an amount."""
+Formats: TypeAlias = Mapping[str, Writing]
+"""The formats of numbers and amounts by language code."""
 
 
-def bargaining(_game: Game, _seat: str, events: Sequence[Event], rng: Stream) -> Item:
-    """Return a question about the decrease in the value of a dollar per round."""
+def bargaining(
+    _game: Game, _seat: str, events: Sequence[Event], rng: Stream, formats: Formats
+) -> Item:
+    """Return a question about the decrease in the value of amounts per round."""
     lost = 1 - _briefing(events, BargainingBriefing).discount
-    ask = {
-        "en": "By how much did the value of a dollar to you decrease in each round?",
-        "de": "Um wie viel sank der Wert eines Dollars für Sie in jeder Runde?",
-    }
-    return _question(ask, [lost, *LOSSES], Writing.percent, rng)
+    return _question(
+        "By how much did the value of amounts to you decrease in each round?",
+        [lost, *LOSSES],
+        Writing.percent,
+        rng,
+        formats,
+    )
 
 
-def negotiation(_game: Game, _seat: str, events: Sequence[Event], rng: Stream) -> Item:
+def negotiation(
+    _game: Game, _seat: str, events: Sequence[Event], rng: Stream, formats: Formats
+) -> Item:
     """Return a question about the value of the product to the participant."""
     briefing = _briefing(events, NegotiationBriefing)
     wrong = [briefing.value * factor for factor in (0.25, 0.5, 2, 4)]
     if briefing.rival_value is not None:
         wrong.append(briefing.rival_value)
-    ask = {
-        "en": "How much was the product worth to you?",
-        "de": "Wie viel war das Produkt für Sie wert?",
-    }
-    return _question(ask, [briefing.value, *wrong], Writing.dollars, rng)
+    values = [briefing.value, *wrong]
+    return _question(
+        "How much was the product worth to you?", values, Writing.dollars, rng, formats
+    )
 
 
-def persuasion(_game: Game, _seat: str, events: Sequence[Event], rng: Stream) -> Item:
+def persuasion(
+    _game: Game, _seat: str, events: Sequence[Event], rng: Stream, formats: Formats
+) -> Item:
     """Return a question about the price of a product."""
     briefing = _briefing(events, PersuasionBriefing)
     wrong = [briefing.price * factor for factor in (0.25, 0.5, 2)]
     if briefing.high_worth is not None:
         wrong.append(briefing.high_worth)
-    ask = {
-        "en": "What was the fixed price of each product?",
-        "de": "Welchen festen Preis hatte jedes Produkt?",
-    }
-    return _question(ask, [briefing.price, *wrong], Writing.dollars, rng)
+    values = [briefing.price, *wrong]
+    return _question(
+        "What was the fixed price of each product?", values, Writing.dollars, rng, formats
+    )
 
 
 def _briefing(events: Iterable[Event], kind: type[B]) -> B:
@@ -64,9 +73,14 @@ def _briefing(events: Iterable[Event], kind: type[B]) -> B:
 
 
 def _question(
-    ask: Words, values: Sequence[float], write: Callable[[Writing, float], str], rng: Stream
+    ask: str,
+    values: Sequence[float],
+    write: Callable[[Writing, float], str],
+    rng: Stream,
+    formats: Formats,
 ) -> Item:
     """Return a question with shuffled choices, of which the first value is correct."""
-    texts = {write(ENGLISH, value): write(GERMAN, value) for value in values}
-    choices = [{"en": english, "de": german} for english, german in texts.items()]
-    return Item(name=NAME, ask=ask, choices=rng.shuffled(choices), correct=[next(iter(texts))])
+    texts = [{code: write(writing, value) for code, writing in formats.items()} for value in values]
+    choices = {text[FIRST]: text for text in texts}
+    answer = Choices(options=rng.shuffled([*choices.values()]))
+    return Item(name=NAME, ask=ask, answer=answer, correct=[texts[0][FIRST]])

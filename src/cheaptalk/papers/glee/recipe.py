@@ -2,7 +2,7 @@
 
 from cheaptalk.papers.glee.anchoring import anchoring
 from cheaptalk.papers.glee.attention import attention
-from cheaptalk.papers.glee.coverage import configurations, has_people
+from cheaptalk.papers.glee.coverage import configurations
 from cheaptalk.papers.glee.effects import encoding, impact, market_effects, references, self_gains
 from cheaptalk.papers.glee.families import CHOSEN, COMPOSITE
 from cheaptalk.papers.glee.outcomes import definitions, distributions, outcomes
@@ -11,7 +11,6 @@ from cheaptalk.papers.glee.paper_tables import collected
 from cheaptalk.papers.glee.regressions import SPLITS, predictions
 from cheaptalk.papers.printed import OPTIONS
 from cheaptalk.reports.recipes.parts import PaperStudy, Recipe, RecipePart
-from cheaptalk.reports.recipes.people import with_people
 from cheaptalk.reports.recipes.study_overview import PLAYED
 
 RECIPE: Recipe = Recipe(
@@ -35,8 +34,8 @@ RECIPE: Recipe = Recipe(
         RecipePart("Reference levels", "Table 8", references),
         RecipePart("Encoding of matches", "Figure 20", encoding),
         RecipePart("Predictions", "Table 9", predictions),
-        RecipePart("Configurations played by people", "Table 7", configurations, fits=has_people),
-        RecipePart("Attention checks", "appendix E.3", attention, fits=with_people),
+        RecipePart("Configurations played by people", "Table 7", configurations),
+        RecipePart("Attention checks", "appendix E.3", attention),
     ),
     options=OPTIONS
     | {
@@ -46,7 +45,7 @@ RECIPE: Recipe = Recipe(
     },
     games=("bargaining", "negotiation", "persuasion"),
     studies=(
-        PaperStudy("glee", ("glee",)),
+        PaperStudy("glee", ("glee",), rehearsed=900),
         PaperStudy("glee-human"),
     ),
 )

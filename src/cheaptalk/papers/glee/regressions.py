@@ -278,7 +278,10 @@ def predictions(evidence: Evidence) -> Iterator[ReportTable]:
     played_families = evidence.once(families)
     option = evidence.options.get(SPLITS)
     if option is None:
-        raise NoData("boosted trees take minutes; enable them with the recipe option splits=100")
+        raise NoData(
+            "boosted trees take minutes; enable them with the recipe option splits=100 "
+            "(--recipe-option in commands)"
+        )
     if not option.isdecimal() or int(option) < 1:
         raise CheaptalkError(f"option {SPLITS}: expected an integer >= 1, not {option}")
     splits = int(option)

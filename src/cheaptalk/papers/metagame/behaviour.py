@@ -53,8 +53,8 @@ def scored(evidence: Evidence) -> pl.DataFrame:
     frame = evidence.scored(GAME)
     if frame.is_empty():
         raise NoData(
-            "no match of item bargaining has finished; run the preset item-bargaining-heuristics, "
-            "which takes seconds"
+            "no match of item bargaining has finished; the preset item-bargaining-heuristics "
+            "has such matches, which take seconds"
         )
     return with_names(GAME, frame)[0]
 

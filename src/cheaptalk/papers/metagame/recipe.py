@@ -25,12 +25,13 @@ RECIPE: Recipe = Recipe(
     options=OPTIONS,
     games=("item_bargaining",),
     studies=(
-        PaperStudy("item-bargaining", ("item-bargaining",)),
+        PaperStudy("item-bargaining", ("item-bargaining",), rehearsed=2700),
         PaperStudy("item-bargaining-walk"),
         PaperStudy(
             "item-bargaining-heuristics",
             ("item-bargaining-circles",),
             (("name", "item-bargaining-circles"), ("pairing", "self")),
+            rehearsed=198,
         ),
     ),
 )

@@ -30,7 +30,7 @@ TOKENS = "Tokens of all turns with their prefixes by GPT-2's tokeniser, as in th
 PIECES = (
     "Words, numbers and symbols of all turns, as GPT-2's tokeniser splits them before applying its "
     "vocabulary: a lower bound of the tokens counted by the paper. For exact counts, use "
-    "the recipe option merges=FILE with GPT-2's merges.txt."
+    "the recipe option merges=FILE (--recipe-option in commands) with GPT-2's merges.txt."
 )
 LENGTHS = ("gpt2", "length", "total_words", "tokens")
 KINDS = {1: "words", 2: "pairs", 3: "triples"}
@@ -242,7 +242,7 @@ def judges(evidence: Evidence) -> Iterator[ReportTable]:
     sections = evidence.once(_sections)
     pairs = [(section, agreement) for section in sections for agreement in section.agreements]
     if not any(agreement.items for _, agreement in pairs):
-        study = evidence.study_argument
+        study = next(iter(evidence.sources))
         by_hand = f"cheaptalk judge label {study} --rubric {RUBRIC} --sheet labels.csv"
         raise NoData(
             "the exact check has no verdicts on the judged moves, and no other judge has judged "

@@ -5,7 +5,6 @@ from cheaptalk.papers.self_play import language, scores
 from cheaptalk.papers.self_play.people import people_and_pay
 from cheaptalk.papers.self_play.stages import METRICS, SHARES
 from cheaptalk.reports.recipes.parts import PaperStudy, Recipe, RecipePart
-from cheaptalk.reports.recipes.people import with_people
 from cheaptalk.reports.recipes.study_overview import PLAYED
 
 RECIPE: Recipe = Recipe(
@@ -25,16 +24,14 @@ RECIPE: Recipe = Recipe(
         RecipePart("Strict competition", "Figures 5 and 6", scores.competition),
         RecipePart("Cross-play", "", scores.cross_play),
         RecipePart("Judges", "footnote 1", language.judges),
-        RecipePart(
-            "Participants and pay", "appendix C, Figure 4", people_and_pay, fits=with_people
-        ),
+        RecipePart("Participants and pay", "appendix C, Figure 4", people_and_pay),
     ),
     metrics=(*METRICS, *SHARES),
     options=OPTIONS | {language.MERGES: "the path of GPT-2's merges.txt, for exact token counts"},
     games=("deal_or_no_deal",),
     studies=(
-        PaperStudy("self-play"),
-        PaperStudy("deal-or-no-deal", ("self-play",)),
+        PaperStudy("self-play", rehearsed=207),
+        PaperStudy("deal-or-no-deal", ("self-play",), rehearsed=294),
         PaperStudy("deal-or-no-deal-human"),
     ),
 )

@@ -95,7 +95,7 @@ class Sides:
     def __init__(self, evidence: Evidence) -> None:
         scored = evidence.scored(GAME)
         if scored.is_empty():
-            raise NoData(f"no match of {GAME} has finished; run the preset self-play")
+            raise NoData(f"no match of {GAME} has finished; the preset self-play has such matches")
         specs = specs_of(evidence.store, evidence.study)
         people = (label for label in specs if any(spec.get("person") for spec in specs[label]))
         self.people = set(people)

@@ -50,8 +50,8 @@ class Response(NamedTuple):
     game: Annotated[int, Exported(">= 0", "game_number")]
     """The number of the previous game, as in the table of plays; 0 before the first."""
     item: str | None
-    """The name of the question; empty for steps without questions and for the choice of a displayed
-    name."""
+    """The name of the question, or ``QUESTION.ROW`` if it has rows, such as the statements of a
+    grid; empty for steps without questions and for the choice of a displayed name."""
     answer: str | None
     """The answer as text; a list as JSON."""
     value: Annotated[float | None, Exported("the scale's or the question's")]
@@ -75,6 +75,10 @@ class Play(NamedTuple):
     """The treatment to which the participant was assigned."""
     game: str
     """The game's name."""
+    sequence: str | None
+    """The participant's order of treatments, separated by " > "; empty without a design."""
+    matching_group: str | None
+    """The group within which the participant meets others; empty without matching groups."""
     match_id: str | None
     """The match, as in the table of matches; empty before it begins and after erasure."""
     seat: str | None

@@ -30,7 +30,7 @@ from cheaptalk.records.validation import (
 
 BASELINE = "0011"
 """Oldest supported schema version; stores with an earlier version are refused."""
-REVISION = "0016"
+REVISION = "0018"
 """Newest schema version; stores with a later version are refused."""
 
 CALL_STATES = ("sent", "answered", "failed", "unresolved")
@@ -39,6 +39,7 @@ Ending: TypeAlias = Literal[
     "complete",
     "declined",
     "screened_out",
+    "quota_full",
     "failed_attention",
     "timed_out",
     "partner_left",
@@ -228,6 +229,8 @@ plays: sa.Table = _table(
     Column("cents", Whole, comment="earnings; null before it ends"),
     Column("assigned", Moment, nullable=False, comment="seconds since 1970"),
     Column("ended", Moment),
+    Column("sequence", Words, comment="order of the participant's treatments; null without one"),
+    Column("matching_group", Words, comment="participants who meet only each other; null if any"),
     with_rowid=False,
 )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from itertools import pairwise
-from math import cos, pi, radians, sin
+from math import ceil, cos, pi, radians, sin
 from pathlib import Path
 
 from cheaptalk.reports.charts.marks import (
@@ -180,6 +180,18 @@ class _Drawing:
         return scale(self.chart.x, self.chart.numbers("x"), self._left, self._right)
 
     @cached_property
+    def _x_ticks(self) -> list[tuple[float, str]]:
+        """Return the ticks of the x axis: every second, third, ... number if not all fit."""
+        ticks = self._x.ticks()
+        if self.chart.x.names or len(ticks) < 2:
+            return ticks
+        room = max(width_of(text) for _, text in ticks) + GAP / 2
+        extent = abs(self._x.at(ticks[-1][0]) - self._x.at(ticks[0][0]))
+        step = ceil(room * (len(ticks) - 1) / max(extent, 1.0))
+        origin = next((index for index, (tick, _) in enumerate(ticks) if tick == 0), 0)
+        return ticks[origin % step :: step]
+
+    @cached_property
     def _y(self) -> Scale:
         top, bottom = self._top, self._top + self._height
         ends = (top, bottom) if self.chart.y.names else (bottom, top)
@@ -226,7 +238,7 @@ class _Drawing:
         if not cells:
             grid = [
                 f"M{_xy(self._x.at(tick), top)}V{_n(bottom)}"
-                for tick, _ in self._x.ticks()
+                for tick, _ in self._x_ticks
                 if not self.chart.x.names
             ]
             grid += [f"M{_xy(left, self._y.at(tick))}H{_n(right)}" for tick, _ in self._y.ticks()]
@@ -241,7 +253,7 @@ class _Drawing:
     def _across(self, axis: Axis) -> Iterator[str]:
         bottom = self._top + self._height
         y = self._top - GAP if axis.far else bottom + FONT + 4
-        for tick, text in self._x.ticks():
+        for tick, text in self._x_ticks:
             x = self._x.at(tick)
             if self._tilted:
                 short, turn = fitted(text, ASLANT), -SLANT
@@ -368,7 +380,7 @@ class _Drawing:
             )
         fill = tone if box.heat is None else self._heat(box.heat)
         label = ""
-        if box.label:
+        if box.label and width_of(box.label) <= right - left + GAP / 2:
             label = self._text(box.label, (left + right) / 2, (top + bottom) / 2 + 4, "middle")
         return self._linked(_element("rect", **shape, fill=fill) + label, box)
 

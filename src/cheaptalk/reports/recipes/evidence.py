@@ -147,9 +147,10 @@ class Evidence:
         return self.store.study(self.study, counted=False).spec
 
     @property
-    def study_argument(self) -> str:
-        """Return the study in suggested commands: its name, or ``STUDY`` if it was pooled."""
-        return "STUDY" if self._spec.get("pooled") else self.study
+    def sources(self) -> dict[str, Mapping[str, Any]]:
+        """Return the study's definition or, if it is pooled, those of its sources, by name."""
+        pooled = self._spec.get("pooled") or [{"study": self.study, **self._spec}]
+        return {spec["study"]: spec for spec in pooled}
 
     @cached_property
     def seats(self) -> Mapping[str, Mapping[str, str]]:

@@ -21,6 +21,8 @@ from cheaptalk.reports.recipes.parts import (
     MadePart,
     NoData,
     Recipe,
+    RecipePart,
+    by_reason,
 )
 from cheaptalk.reports.recipes.study_overview import PLAYED
 from cheaptalk.reports.recipes.tables import ReportTable
@@ -85,6 +87,11 @@ class Findings(Printed):
         """Return the reason why each missing part lacks data, keyed by the part's title."""
         return {part.part.title: part.lacking for part in self.parts if part.lacking}
 
+    @property
+    def omitted(self) -> dict[str, list[RecipePart]]:
+        """Return the missing parts by reason."""
+        return by_reason(self.parts)
+
     def __repr__(self) -> str:
         return brief(self, self._title)
 
@@ -112,6 +119,19 @@ class Findings(Printed):
     def __str__(self) -> str:
         missing = [f"{title}: {why}" for title, why in self.lacking.items()]
         return "\n\n".join([*self.answers.values(), *map(str, self.tables.values()), *missing])
+
+
+def check_options(recipe: RecipeName | Recipe, options: Mapping[str, str]) -> None:
+    """Check that a recipe exists and has all options.
+
+    Raises:
+        CheaptalkError: there is no such recipe or option.
+    """
+    chosen = recipe_of(recipe) if isinstance(recipe, str) else recipe
+    for name in options:
+        if name not in chosen.options:
+            suggestion = suggest(name, list(chosen.options)) if chosen.options else f'"{name}"'
+            raise CheaptalkError(f"the recipe {chosen.name} has no option {suggestion}")
 
 
 @reads
@@ -150,10 +170,7 @@ def findings(
     if draws < 100:
         raise WrongValue(f"draws must be at least 100, not {draws}")
     chosen = recipe_of(recipe) if isinstance(recipe, str) else recipe
-    for name in options or {}:
-        if name not in chosen.options:
-            suggestion = suggest(name, list(chosen.options)) if chosen.options else f'"{name}"'
-            raise CheaptalkError(f"the recipe {chosen.name} has no option {suggestion}")
+    check_options(chosen, options or {})
     evidence = Evidence(
         store,
         study,

@@ -173,6 +173,11 @@ class RecipePart:
     fits: Callable[[Evidence], bool] = lambda _: True
 
     @property
+    def name(self) -> str:
+        """Return the title with the corresponding element of the paper, such as (Table 2)."""
+        return f"{self.title} ({self.source})" if self.source else self.title
+
+    @property
     def about(self) -> str:
         """Return the description of the method on the page: the docstring of ``make``."""
         return getdoc(getattr(self.make, "func", self.make)) or ""  # the function of a partial
@@ -183,11 +188,18 @@ class RecipePart:
 
 
 class PaperStudy(NamedTuple):
-    """A study of a paper: a preset, the rosters of its models, and changed keys of the study."""
+    """A study of a paper.
+
+    Attributes:
+        rosters: the rosters of its models.
+        changes: changed keys of the preset.
+        rehearsed: number of matches that a rehearsal with a mock model plays.
+    """
 
     preset: str
     rosters: tuple[str, ...] = ()
     changes: tuple[tuple[str, object], ...] = ()
+    rehearsed: int = 100
 
 
 @dataclass(frozen=True)
@@ -237,3 +249,12 @@ class MadePart:
     part: RecipePart
     shown: tuple[Shown, ...]
     lacking: str = ""
+
+
+def by_reason(parts: Iterable[MadePart]) -> dict[str, list[RecipePart]]:
+    """Return the missing parts by the reason why they lack data."""
+    missing: dict[str, list[RecipePart]] = {}
+    for made in parts:
+        if made.lacking:
+            missing.setdefault(made.lacking, []).append(made.part)
+    return missing

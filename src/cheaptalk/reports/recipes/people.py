@@ -10,6 +10,7 @@ from cheaptalk.frames import people as frames
 from cheaptalk.records.people.queries import currency_of, has_people
 from cheaptalk.reports.charts.chart import Axis, Chart
 from cheaptalk.reports.charts.kinds import bars, histogram
+from cheaptalk.reports.recipes.designs import orders
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Answer, Charts, NoData, Shown
@@ -207,7 +208,7 @@ def _mean_pay(mean_pay: pl.DataFrame, sign: str) -> Answer:
 
 
 def people_part(evidence: Evidence) -> Iterator[Shown]:
-    """Show participants' progress, their assignment to treatments, and their pay.
+    """Show participants' progress, their assignment to treatments, its order, and their pay.
 
     Shares are of all arrivals; shares of a check are of the participants who answered it. A
     participant passes a check by answering all of its questions correctly: comprehension at any
@@ -220,10 +221,14 @@ def people_part(evidence: Evidence) -> Iterator[Shown]:
     participants are independent, so p is too small if they are assigned in groups. The largest
     difference is between two treatments, levels or combinations, in participants per treatment.
 
+    In designs with several treatments per participant, 95 % intervals of payoffs by treatment and
+    position have each matching group as one cluster or, without matching groups, each participant.
+    The effects of treatment and position are estimated together, by ordinary least squares.
+
     95 % intervals of pay have each participant as one cluster. The pay of participants whose data
     were deleted counts only in the total.
     """
-    for part in (participants, spread, paid):
+    for part in (participants, spread, orders, paid):
         try:
             yield from part(evidence)
         except NoData:

@@ -331,6 +331,11 @@ class ReportTable(Printed):
         return (*self.notes, self.caution) if self.caution else self.notes
 
     @property
+    def beside(self) -> bool:
+        """Whether the table shows values printed in a paper beside the computed ones."""
+        return any(column.key.endswith(AS_PRINTED) for column in self.columns)
+
+    @property
     def headings(self) -> list[str]:
         """Return the titles of columns with their groups and units."""
         return [

@@ -6,7 +6,12 @@ from cheaptalk.players.person import PersonSeat
 from cheaptalk.rules import counted
 from cheaptalk.studies.people.pay import visit_cents
 from cheaptalk.studies.people.protocol import Protocol
+from cheaptalk.studies.people.texts import missing_translations
+from cheaptalk.studies.plans.designs import StudyDesign, design_of
 from cheaptalk.studies.plans.plan import Plan, PlanLike, plan_of
+
+SHOWN = 5
+"""Number of missing texts that a sentence names."""
 
 
 class ParticipantPreview(NamedTuple):
@@ -15,18 +20,31 @@ class ParticipantPreview(NamedTuple):
     Attributes:
         source: the recruitment source.
         places: maximum number of completions; None for as many as the matches require.
+        design: the design with its orders of treatments and matching groups, else empty.
         steps: names of the steps, in order.
         cost: a sentence on the cost of paying the participants.
         shortage: a warning if the plan has too few seats for all participants, else empty.
         without_deadline: labels of human players without a deadline, who may thus block others.
+        untranslated: locations of the texts that are missing in a language, by language code.
     """
 
     source: str
     places: int | None
+    design: str
     steps: list[str]
     cost: str
     shortage: str
     without_deadline: list[str]
+    untranslated: dict[str, list[str]]
+
+    @property
+    def translation_lines(self) -> list[str]:
+        """A sentence on the missing texts of each language."""
+        return [
+            f"{counted(len(texts), 'text')} without a translation into {code!r}: "
+            f"{', '.join(texts[:SHOWN])}{' and others' if len(texts) > SHOWN else ''}"
+            for code, texts in self.untranslated.items()
+        ]
 
 
 def preview_participants(planned: PlanLike) -> ParticipantPreview | None:
@@ -36,9 +54,11 @@ def preview_participants(planned: PlanLike) -> ParticipantPreview | None:
     if protocol is None:
         return None
     seats = {label: entry.form for label, entry in planned.study.players.items()}
+    design = design_of(planned.study, planned.matches)
     return ParticipantPreview(
         protocol.recruitment.source,
-        protocol.recruitment.places,
+        protocol.recruitment.places if design is None else design.places,
+        "" if design is None else design_text(design),
         [step.called for step in protocol.path],
         participant_cost(protocol),
         _seat_shortage(planned, protocol),
@@ -47,7 +67,46 @@ def preview_participants(planned: PlanLike) -> ParticipantPreview | None:
             for label, seat in seats.items()
             if isinstance(seat, PersonSeat) and seat.deadline is None
         ],
+        untranslated(protocol),
     )
+
+
+def design_text(design: StudyDesign) -> str:
+    """Return a sentence about a design."""
+    schedule = design.schedule
+    arms, orders = counted(len(schedule.arms), "treatment"), len(schedule.orders)
+    if schedule.design == "between":
+        played = f"one of {arms}"
+    elif orders:
+        played = f"{arms} in {'the same order' if orders == 1 else f'one of {orders} orders'}"
+    else:
+        played = f"{arms} in random order"
+    each = "" if schedule.rounds == 1 else f", with {schedule.rounds} games each"
+    groups = ""
+    if schedule.grouped:
+        matching = schedule.matching.replace("_", " ")
+        groups = f"; {matching} matching in groups of {schedule.group}, which start together"
+    uneven = ""
+    if orders > 1 and design.places % (orders * schedule.unit):
+        parts = arms if schedule.design == "between" else counted(orders, "order")
+        units = f" in units of {schedule.unit}" if schedule.unit > 1 else ""
+        places = counted(design.places, "place")
+        uneven = f". {places} cannot be divided evenly among {parts}{units}"
+    return f"{schedule.design.replace('_', ' ')}: {played}{each}{groups}{uneven}."
+
+
+def untranslated(protocol: Protocol) -> dict[str, list[str]]:
+    """Return the locations of the texts that are missing in a language, by language code.
+
+    >>> texts = {"title": {"en": "Hello", "de": "Hallo"}, "path": [{"debrief": "Bye"}, "games"]}
+    >>> untranslated(Protocol.model_validate(texts))
+    {'de': ['path.0.debrief.text']}
+    """
+    missing: dict[str, list[str]] = {}
+    for text in missing_translations(protocol):
+        for code in text.codes:
+            missing.setdefault(code, []).append(text.location)
+    return missing
 
 
 def participant_cost(protocol: Protocol) -> str:
@@ -66,7 +125,7 @@ def participant_cost(protocol: Protocol) -> str:
     ]
     recipients = f"for {counted(slots, 'place')}" if slots else "for each completed visit"
     total = f"{' to '.join(amounts)} {currency} {recipients}"
-    games = protocol.games.max
+    games = protocol.games.count
     open_ended = ""
     if maximum is None:
         played = f", with {counted(1 if protocol.games.can_stop else games, 'game')} each"
@@ -81,7 +140,7 @@ def participant_cost(protocol: Protocol) -> str:
 def _seat_shortage(planned: Plan, protocol: Protocol) -> str:
     if protocol.recruitment.places is None:
         return ""
-    slots, max_games = protocol.recruitment.places, protocol.games.max
+    slots, max_games = protocol.recruitment.places, protocol.games.count
     people_per_row: dict[int, float] = {}
     seats = 0.0
     for block in planned.matches.blocks:

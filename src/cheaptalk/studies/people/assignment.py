@@ -31,9 +31,9 @@ def assign(
 ) -> Treatment | None:
     """Assign a participant to a treatment; return None if all treatments are full.
 
-    The order of priority is: treatments with an incomplete match, to keep waiting times short;
-    treatments that the participant has had least often; treatments with the smallest share of
-    required participants. Ties are broken at random, independently per participant and game.
+    The order of priority is: treatments that the participant has had least often; treatments with
+    an incomplete match, to keep waiting times short; treatments with the smallest share of required
+    participants. Ties are broken at random, independently per participant and game.
     Treatments are therefore uncorrelated with each other and with the order of arrival. Because
     participants who drop out are removed from ``filled``, they are replaced.
     ``assigned`` has the number of earlier assignments of this participant, by treatment.
@@ -44,10 +44,10 @@ def assign(
     if not open_:
         return None
 
-    def order(treatment: Treatment) -> tuple[bool, int, float]:
+    def order(treatment: Treatment) -> tuple[int, bool, float]:
         count = filled.get(treatment.name, 0)
         starts_match = count % treatment.people == 0
-        return starts_match, assigned.get(treatment.name, 0), count / treatment.seats
+        return assigned.get(treatment.name, 0), starts_match, count / treatment.seats
 
     first = min(map(order, open_))
     return rng.pick([treatment for treatment in open_ if order(treatment) == first])

@@ -1,96 +1,96 @@
-"""Questionnaire items: questions, admissible answers and correct answers."""
+"""Questionnaire items: questions with one kind of answer, conditions and correct answers."""
 
-import re
-import unicodedata
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import (
+    Field,
+    SerializeAsAny,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
-from cheaptalk.rules import Value
-from cheaptalk.rules.errors import shown
+from cheaptalk.rules import Value, suggest
+from cheaptalk.rules.errors import LocatedError, problems_in, shown
+from cheaptalk.studies.people.answers import (
+    EVERY,
+    KINDS,
+    Answer,
+    Invalid,
+    Recorded,
+    Text,
+    is_same,
+    read_answer,
+    scalar_text,
+    write_answer,
+)
+from cheaptalk.studies.people.conditions import When, hold
+from cheaptalk.studies.people.texts import NAME, Words, placeholders, texts_in
 
-Words: TypeAlias = str | dict[str, str]
-"""A text for participants, or a mapping from language code to text."""
-DECIMAL = r"[-+]?(?=\.?[0-9])[0-9]{0,15}(\.[0-9]{1,15})?"
-"""A decimal number in the recorded format, with a decimal point."""
-NAME = re.compile(r"[a-z][a-z0-9_]{0,59}(\.[a-z][a-z0-9_]{0,59})?")
-LONGEST = 5_000
-"""Maximum characters of a free-text answer."""
-FIRST = "en"
-"""Code of the fallback language of texts."""
-
-
-def in_language(words: Words, code: str) -> str:
-    """Return a multilingual text in one language, or else in the fallback language.
-
-    >>> in_language({"en": "Age", "de": "Alter"}, "de"), in_language("Age", "de")
-    ('Alter', 'Age')
-    """
-    if isinstance(words, str):
-        return words
-    return words.get(code) or words.get(FIRST) or next(iter(words.values()))
-
-
-def in_languages(data: Mapping[Any, Any]) -> bool:
-    """Return whether a mapping is a text in several languages, by two-letter codes."""
-    return bool(data) and all(re.fullmatch("[a-z]{2}", str(code)) for code in data)
-
-
-def same_words(first: str, second: str) -> bool:
-    """Return whether answers agree, ignoring case, accents and surrounding spaces or punctuation.
-
-    >>> same_words(" Sdkot. ", "sdkot"), same_words("café", "CAFE"), same_words("a b", "ab")
-    (True, True, False)
-    """
-    return _normalized(first) == _normalized(second)
-
-
-def _normalized(text: str) -> str:
-    plain = unicodedata.normalize("NFKD", text).casefold()
-    letters = "".join(character for character in plain if not unicodedata.combining(character))
-    return " ".join(letters.split()).strip(" .,;:!?\"'“”„")
-
-
-class Scale(Value):
-    """An integer scale with labelled end points, such as a Likert scale."""
-
-    low: int = 1
-    high: int = 7
-    low_label: Words = ""
-    high_label: Words = ""
-
-    @model_validator(mode="after")
-    def _is_one(self) -> "Scale":
-        if not 1 <= self.high - self.low <= 100:
-            raise ValueError(
-                f"scale: {self.low} to {self.high} is not a valid scale; write, for example, "
-                "{low: 1, high: 7}"
-            )
-        return self
+REQUIRED = "Please answer this question."
 
 
 class Item(Value):
-    """A question with choices, a scale, a bounded number or free text.
+    """A question with one kind of answer, by default free text.
+
+    In a study file, the name of the kind is a key with the kind's settings, such as
+    ``number: {min: 18, max: 99}`` (see :mod:`.answers`).
 
     Attributes:
         name: column of the answers in exports and reports.
         ask: text of the question.
-        number: the minimum and the maximum.
-        lines: lines of a free-text field.
+        answer: the kind of answer.
+        when: conditions on earlier answers under which the question is asked.
         correct: the correct answers; empty if every answer is accepted.
         feedback: text after a wrong answer.
+        message: text after an inadmissible answer; by default, a standard text.
     """
 
     name: str
     ask: Words
-    choices: Annotated[list[Words], Field(min_length=2)] | None = None
-    scale: Scale | None = None
-    number: tuple[float, float] | None = None
-    lines: Annotated[int, Field(ge=1, le=20)] = 1
-    correct: list[str] = Field(default_factory=list)
+    answer: SerializeAsAny[Answer] = Text()
+    when: When = Field(default_factory=dict)
+    correct: list[str] | dict[str, str] = Field(default_factory=list)
     feedback: Words = ""
+    message: Words = ""
     optional: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_kind(cls, data: Any) -> Any:
+        """Move the settings under the name of a kind of answer to the field ``answer``."""
+        if not isinstance(data, Mapping) or "answer" in data:
+            return data
+        item = {key: value for key, value in data.items() if value is not None}
+        if (lines := item.pop("lines", 1)) != 1:
+            item["text"] = lines
+        kinds = [key for key in item if key in KINDS]
+        if len(kinds) > 1:
+            raise ValueError(
+                f"{item.get('name', 'item')}: {kinds[0]} and {kinds[1]} can't be combined; choose "
+                "one"
+            )
+        fields = [name for name in cls.model_fields if name != "answer"]
+        if unknown := [key for key in item if key not in (*fields, *kinds)]:
+            raise ValueError(f"unknown key {suggest(str(unknown[0]), [*fields, *KINDS])}")
+        if kinds:
+            settings = item.pop(kinds[0])
+            try:
+                item["answer"] = read_answer(kinds[0], settings)
+            except ValidationError as error:
+                problem = problems_in(error)[0]
+                raise LocatedError(problem.message, kinds[0], *problem.location) from None
+        return item
+
+    @model_serializer(mode="wrap")
+    def _as_written(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = serialize(self)
+        if "answer" in data:
+            data[self.answer.kind] = write_answer(self.answer, data.pop("answer"))
+        return data
 
     @field_validator("name")
     @classmethod
@@ -104,87 +104,120 @@ class Item(Value):
 
     @field_validator("correct", mode="before")
     @classmethod
-    def _as_list(cls, data: Any) -> Any:
-        return [str(_text(value)) for value in (data if isinstance(data, list) else [data])]
-
-    @field_validator("choices", mode="before")
-    @classmethod
-    def _texts(cls, data: Any) -> Any:
-        if not isinstance(data, list):
-            return data
-        return [choice if isinstance(choice, Mapping) else _text(choice) for choice in data]
+    def _as_texts(cls, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            return {str(scalar_text(key)): scalar_text(value) for key, value in data.items()}
+        values = data if isinstance(data, list) else [data]
+        return [str(scalar_text(value)) for value in values]
 
     @model_validator(mode="after")
-    def _check_kind(self) -> "Item":
-        kinds = [self.choices, self.scale, self.number]
-        if sum(kind is not None for kind in kinds) > 1:
-            raise ValueError(
-                f"{self.name}: choices, scale and number can't be combined; choose one"
-            )
-        for answer in self.correct:
-            if self.problem(answer) is not None:
-                raise ValueError(f"{self.name}: correct: {shown(answer)} is not a possible answer")
+    def _has_possible_solution(self) -> "Item":
+        if self.correct:
+            try:
+                self.answer.solutions(self.correct)
+            except Invalid:
+                possible = f"{shown(self._impossible())} is not a possible answer"
+                raise ValueError(f"{self.name}: correct: {possible}") from None
+            except ValueError as error:
+                raise ValueError(f"{self.name}: correct: {error}") from None
         return self
 
+    def _impossible(self) -> str:
+        """Return the first value of ``correct`` that is not a possible answer."""
+        values = self.correct if isinstance(self.correct, list) else [*self.correct.values()]
+        for text in values:
+            try:
+                self.answer.value(text)
+            except Invalid:
+                return text
+        return values[0]
+
     @property
-    def options(self) -> list[str]:
-        """The submitted value of each choice: its text in the fallback language."""
-        return [in_language(choice, FIRST) for choice in self.choices or []]
+    def columns(self) -> dict[str, str]:
+        """The name of each recorded value, and of its form field, by the answer's row."""
+        return {key: f"{self.name}.{key}" if key else self.name for key in self.answer.keys}
 
-    def problem(self, text: str) -> str | None:
-        """Return an error message for an invalid answer; None if the answer is valid."""
-        if not text:
-            return None if self.optional else "Please answer this question."
-        if self.choices is not None:
-            return None if text in self.options else "Please choose one of the options."
-        if self.scale is not None:
-            low, high = self.scale.low, self.scale.high
-            fits = re.fullmatch("-?[0-9]{1,9}", text) and low <= int(text) <= high
-            return None if fits else "Please choose one of the options."
-        if self.number is not None:
-            low_number, high_number = self.number
-            fits = re.fullmatch(DECIMAL, text) and low_number <= float(text) <= high_number
-            return None if fits else "Please enter a number within the allowed range."
-        return None if len(text) <= LONGEST else "Your answer is too long. Please shorten it."
+    def read(self, fields: Mapping[str, str]) -> dict[str, Recorded]:
+        """Convert a form's fields to the recorded values by column.
 
-    def read(self, text: str) -> str | int | float | None:
-        """Convert a valid answer to the recorded value; None if the answer is empty."""
-        if not text:
-            return None
-        if self.scale is not None:
-            return int(text)
-        return float(text) if self.number is not None else text
+        Raises:
+            Invalid: the answer is missing or not admissible.
+        """
+        texts = {key: fields.get(name, "").strip() for key, name in self.columns.items()}
+        if any(texts.values()) or self.answer.can_be_blank:
+            values = self.answer.read(texts)
+            if None in values.values() and not self.optional:
+                raise Invalid(EVERY)
+        elif self.optional:
+            values = dict.fromkeys(texts)
+        else:
+            raise Invalid(REQUIRED)
+        return {self.columns[key]: value for key, value in values.items()}
 
-    def is_right(self, answer: object) -> bool:
-        """Return whether an answer is correct; always true if every answer is accepted."""
-        if self.number is not None and isinstance(answer, int | float):
-            return not self.correct or any(answer == float(expected) for expected in self.correct)
+    def problem(self, fields: Mapping[str, str]) -> str | dict[str, str] | None:
+        """Return an error message for a form's fields; None if the answer is valid."""
+        try:
+            self.read(fields)
+        except Invalid as invalid:
+            is_missing = str(invalid) == REQUIRED
+            return self.message if self.message and not is_missing else str(invalid)
+        return None
+
+    def is_right(self, answers: Mapping[str, Recorded]) -> bool:
+        """Return whether recorded answers are correct; always true if every answer is accepted."""
         return not self.correct or any(
-            same_words(str(answer), expected) for expected in self.correct
+            all(is_same(answers.get(self.columns[key]), right) for key, right in solution.items())
+            for solution in self.answer.solutions(self.correct)
         )
 
+    @property
+    def solution(self) -> dict[str, str]:
+        """The fields of a form with the first correct answer; empty if every answer is accepted."""
+        if not self.correct:
+            return {}
+        values = self.answer.solutions(self.correct)[0]
+        return {
+            self.columns[key]: value if isinstance(value, str) else f"{value:g}"
+            for key, value in values.items()
+            if value is not None
+        }
 
-def _text(value: object) -> object:
-    """Convert a YAML scalar back to text, for example a boolean to yes or no."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value) if isinstance(value, int | float) else value
+    def applies(self, answers: Mapping[str, Recorded | list[str]]) -> bool:
+        """Return whether the question is asked, given the participant's earlier answers."""
+        return hold(self.when, answers)
+
+    @property
+    def references(self) -> list[str]:
+        """The columns on which the question depends: those of conditions and placeholders."""
+        texts = [name for _, words in texts_in(self) for name in placeholders(words)]
+        return list(dict.fromkeys([*self.when, *texts]))
 
 
 def distinct(items: Iterable[Item], step: str) -> None:
-    """Check that item names are unique."""
-    names = [item.name for item in items]
+    """Check that the columns of items are unique."""
+    names = [name for item in items for name in item.columns.values()]
     duplicates = [name for name in names if names.count(name) > 1]
     if duplicates:
         raise ValueError(f'{step}: two items have the name "{duplicates[0]}"')
 
 
-def answered(items: Iterable[Item], fields: Mapping[str, str]) -> dict[str, Any]:
+def pages_of(items: Sequence[Item]) -> list[list[Item]]:
+    """Divide items into pages, so that no item depends on another one of its page."""
+    pages: list[list[Item]] = [[]]
+    for item in items:
+        shown_together = {name for other in pages[-1] for name in other.columns.values()}
+        if shown_together & {*item.references}:
+            pages.append([])
+        pages[-1].append(item)
+    return pages
+
+
+def answered(items: Iterable[Item], fields: Mapping[str, str]) -> dict[str, Recorded]:
     """Convert valid form fields to the answers that are recorded for each item."""
-    return {item.name: item.read(fields.get(item.name, "").strip()) for item in items}
+    return {name: value for item in items for name, value in item.read(fields).items()}
 
 
-def problems(items: Iterable[Item], fields: Mapping[str, str]) -> dict[str, str]:
+def problems(items: Iterable[Item], fields: Mapping[str, str]) -> dict[str, str | dict[str, str]]:
     """Return the error messages for a form's fields by item; empty if all are valid."""
-    results = {item.name: item.problem(fields.get(item.name, "").strip()) for item in items}
+    results = {item.name: item.problem(fields) for item in items}
     return {name: problem for name, problem in results.items() if problem is not None}

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from cheaptalk.rules import CheaptalkError
+from cheaptalk.studies.people.answers import Recorded
+from cheaptalk.studies.people.conditions import hold
 from cheaptalk.studies.people.items import Item, answered, problems
 from cheaptalk.studies.people.protocol import Ending, Protocol
 from cheaptalk.studies.people.steps import (
     Comprehension,
     Consent,
+    CustomPage,
     Failing,
     FirstName,
     Games,
@@ -143,8 +146,9 @@ class Journey:
         self.responses: list[Response] = []
         self.endings: list[Ending] = []
         self.ended_at = ""
-        self._path = _Path(protocol).path()
-        self.stop = next(self._path)
+        self._path = _Path(protocol)
+        self._stops = self._path.path()
+        self.stop = next(self._stops)
         earlier = list(responses)
         ends = [response for response in earlier if response.step == ENDED]
         deleted = {response.visit for response in ends if "at" in response.answer}
@@ -159,14 +163,14 @@ class Journey:
         step = self.stop.name
         if response.step == ENDED and self.ending is None:
             step = response.answer.get("at", step)
-            self.stop = self._path.throw(_VisitEnded(response.answer["ending"]))
+            self.stop = self._stops.throw(_VisitEnded(response.answer["ending"]))
         elif (response.step, response.visit) != (self.stop.name, self.stop.visit):
             raise PathChanged(
                 f"the path of the study has changed: expected a response to "
                 f'"{self.stop.name}", but the record has "{response.step}"'
             )
         else:
-            self.stop = self._path.send(response)
+            self.stop = self._stops.send(response)
         self.responses.append(response)
         if isinstance(self.stop, End):
             self.endings.append(self.stop.ending)
@@ -177,6 +181,11 @@ class Journey:
     def ending(self) -> Ending | None:
         """How the current visit ended; None while it is in progress."""
         return self.stop.ending if isinstance(self.stop, End) else None
+
+    @property
+    def values(self) -> Mapping[str, Recorded]:
+        """The latest answer by column, the latest game's ``treatment``, and its ``payoff``."""
+        return self._path.values
 
     @property
     def games(self) -> list[Response]:
@@ -191,12 +200,17 @@ class Journey:
 
 
 class _Path:
-    """State of the path generator: the current visit and the number of assigned games."""
+    """State of the path generator: current visit, number of assigned games, and values so far."""
 
     def __init__(self, protocol: Protocol) -> None:
         self.protocol = protocol
         self.visit = 1
         self.game = 0
+        self.values: dict[str, Recorded] = {}
+        self.met: list[str] = []
+        self.shown: set[str] = set()
+        self.treatments: list[str] = []
+        """The treatment of the current game or, outside games, all treatments met so far."""
 
     def path(self) -> Generator[Stop, Response, None]:
         """Yield the stops of all of a participant's visits in order; the generator never ends."""
@@ -210,29 +224,43 @@ class _Path:
 
     def _visit(self) -> Generator[Stop, Response, Ending]:
         for step in self.protocol.path:
-            if step.once and self.visit > 1:
+            self.treatments = [*self.met]
+            if (step.once and self.visit > 1) or not hold(step.when, self.known):
                 continue
             stops = self._games(step) if isinstance(step, Games) else self._step(step)
             if (ending := (yield from stops)) is not None:
                 return ending
         return "complete"
 
+    @property
+    def known(self) -> dict[str, Recorded | list[str]]:
+        """The values to which conditions refer."""
+        return {**self.values, "treatment": self.treatments}
+
     def _games(self, step: Games) -> Steps:
         played = 0
-        while played < step.max and self.game < self.protocol.limits.games:
+        while played < step.count and self.game < self.protocol.limits.games:
             assignment = yield Assign("assignment", self.visit, self.game + 1)
-            if assignment.answer.get("treatment") is None:
-                return None if played or self.visit > 1 else "screened_out"
+            treatment = assignment.answer.get("treatment")
+            if treatment is None:
+                return None if played or self.visit > 1 else "quota_full"
             self.game += 1
+            self.treatments = [treatment]
+            self.values |= {"treatment": treatment, "payoff": None}
             if (ending := (yield from self._around(step.before))) is not None:
                 return ending
             game_response = yield Play(step.called, self.visit, self.game)
-            if (state := game_response.answer["state"]) != "finished":
-                return OUTCOMES[state]
+            state = game_response.answer["state"]
+            self.values["payoff"] = game_response.answer.get("payoff")
             played += 1
+            if state == "partner_left" and step.rematches:
+                continue
+            if state != "finished":
+                return OUTCOMES[state]
+            self.met.append(treatment)
             if (ending := (yield from self._around(step.after))) is not None:
                 return ending
-            may_continue = played < step.max and self.game < self.protocol.limits.games
+            may_continue = played < step.count and self.game < self.protocol.limits.games
             if step.can_stop and may_continue:
                 wish = yield GoOn(GO_ON, self.visit, self.game)
                 if not wish.answer["more"]:
@@ -242,8 +270,12 @@ class _Path:
     def _around(self, steps: Iterable[Step]) -> Steps:
         """Yield the stops of the steps before or after a game."""
         for step in steps:
-            if step.once and self.game > 1:
+            if not hold(step.when, self.known):
                 continue
+            repeated = step.called in self.shown if step.when else self.game > 1
+            if step.once and repeated:
+                continue
+            self.shown.add(step.called)
             if (ending := (yield from self._step(step))) is not None:
                 return ending
         return None
@@ -254,19 +286,30 @@ class _Path:
                 return (yield from self._instructions(step))
             case Comprehension():
                 return (yield from self._comprehension(step))
-            case Consent():
-                response = yield self._page(step)
-                return None if response.answer["agreed"] else "declined"
             case Screening():
-                response = yield self._page(step, tuple(step.items))
-                return _failing(response.correct, step.on_fail)
+                return (yield from self._questions(step, step.on_fail))
+            case Survey() | CustomPage(items=[_, *_]):
+                return (yield from self._questions(step, "go_on"))
+            case Consent():
+                response = yield from self._page(step)
+                return None if response.answer["agreed"] else "declined"
             case Quiz():
-                response = yield self._page(step)
+                response = yield from self._page(step)
                 return _failing(response.correct, step.on_fail)
-            case Survey():
-                yield self._page(step, tuple(step.items))
             case _:
-                yield self._page(step)
+                yield from self._page(step)
+        return None
+
+    def _questions(self, step: Step, on_fail: Failing) -> Steps:
+        """Yield pages with the items that apply, divided if an item depends on another one."""
+        for part, page_items in enumerate(step.parts):
+            applicable = tuple(item for item in page_items if item.applies(self.known))
+            omitted = (item for item in page_items if item not in applicable)
+            self.values |= {name: None for item in omitted for name in item.columns.values()}
+            if applicable:
+                response = yield from self._page(step, applicable, part=part)
+                if (ending := _failing(response.correct, on_fail)) is not None:
+                    return ending
         return None
 
     def _instructions(self, step: Instructions) -> Steps:
@@ -275,20 +318,29 @@ class _Path:
             items: tuple[Item, ...] = ()
             if part == last_part and step.code_word is not None:
                 items = (code_word_item(step.code_word),)
-            response = yield self._page(step, items, part=part)
+            response = yield from self._page(step, items, part=part)
         return _failing(response.correct, step.on_fail)
 
     def _comprehension(self, step: Comprehension) -> Steps:
+        items = tuple(item for item in step.items if item.applies(self.known))
+        if not items:
+            return None
         wrong: tuple[str, ...] = ()
         for attempt in range(step.tries):
-            response = yield self._page(step, tuple(step.items), attempt=attempt, wrong=wrong)
-            wrong = wrong_items(step.items, response.answer)
+            response = yield from self._page(step, items, attempt=attempt, wrong=wrong)
+            wrong = wrong_items(items, response.answer)
             if not wrong:
                 return None
         return _failing(False, step.on_fail)
 
-    def _page(self, step: Step, items: tuple[Item, ...] = (), **options: Any) -> Page:
-        return Page(step.called, self.visit, self.game, step, items, **options)
+    def _page(
+        self, step: Step, items: tuple[Item, ...] = (), **options: Any
+    ) -> Generator[Stop, Response, Response]:
+        """Yield a page, and note the answers for later conditions and texts."""
+        response = yield Page(step.called, self.visit, self.game, step, items, **options)
+        columns = {name for item in items for name in item.columns.values()}
+        self.values |= {name: response.answer.get(name) for name in columns}
+        return response
 
 
 def code_word_item(word: str) -> Item:
@@ -302,14 +354,14 @@ def _failing(correct: bool | None, on_fail: Failing) -> Ending | None:
 
 def wrong_items(items: Iterable[Item], answer: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of items that were answered incorrectly."""
-    return tuple(item.name for item in items if not item.is_right(answer.get(item.name)))
+    return tuple(item.name for item in items if not item.is_right(answer))
 
 
 class Unanswered(Exception):
     """Raised if a page's form is incomplete or invalid, with the error messages by field."""
 
-    def __init__(self, problems: dict[str, str]) -> None:
-        super().__init__("; ".join(problems.values()))
+    def __init__(self, problems: Mapping[str, str | dict[str, str]]) -> None:
+        super().__init__("; ".join(map(str, problems.values())))
         self.problems = problems
 
 

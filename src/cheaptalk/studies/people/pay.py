@@ -74,8 +74,8 @@ def visit_cents(protocol: Protocol) -> tuple[int, int | None]:
     (170, 570)
     """
     pay, games = protocol.pay, protocol.games
-    min_games = 1 if games.can_stop or pay.one_game else games.max
-    max_games = 1 if pay.one_game else games.max
+    min_games = 1 if games.can_stop or pay.one_game else games.count
+    max_games = 1 if pay.one_game else games.count
     base, game = cents(pay.base), cents(pay.game)
     min_bonus = min((cents(rule.min) for rule in pay.bonus), default=0)
     bounds = [rule.max for rule in pay.bonus]

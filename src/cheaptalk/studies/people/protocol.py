@@ -3,16 +3,21 @@
 import re
 from collections import Counter
 from decimal import ROUND_HALF_UP, Decimal
+from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, field_validator, model_validator
 
 from cheaptalk.records.store.schema import Ending as Ending  # re-exported
 from cheaptalk.renamed import RENAMED_PLACEHOLDERS
-from cheaptalk.rules import Value
+from cheaptalk.rules import Value, suggest
 from cheaptalk.rules.errors import LocatedError, shown
-from cheaptalk.studies.people.items import Words
+from cheaptalk.studies.people.files import TEMPLATE, check_contents, content_of, suffix_of
+from cheaptalk.studies.people.items import Item
+from cheaptalk.studies.people.protocol_texts import check_path
 from cheaptalk.studies.people.steps import AnyStep, Games, Step, steps_within
+from cheaptalk.studies.people.texts import Words
 
 Source: TypeAlias = Literal["open", "prolific", "mturk", "sona", "code"]
 EARNING: tuple[Ending, ...] = ("complete", "partner_left", "technical", "timed_out", "withdrawn")
@@ -188,6 +193,8 @@ class Pay(Value):
 
     Attributes:
         currency: the currency code, such as USD.
+        points: whether amounts in games are shown as points instead of money; the ``rate`` of a
+            bonus converts them.
         base: payment for completing a visit.
         game: payment for each completed game.
         bonus: rules for performance-based payments.
@@ -200,6 +207,7 @@ class Pay(Value):
     """
 
     currency: Annotated[str, Field(pattern="^[A-Z]{3}$")] = "USD"
+    points: bool = Field(False, title="Show amounts in games as points")
     base: Annotated[float, Field(ge=0, title="Base payment")] = 0
     game: Annotated[float, Field(ge=0, title="Payment per game")] = 0
     bonus: list[Bonus] = Field(default_factory=list)
@@ -223,6 +231,9 @@ class Protocol(Value):
         contact: contact details, such as an e-mail address.
         cohorts: groups within which participants are matched; the first group is the default.
         keep_days: days to keep personal data after the study's end; by default, no limit.
+        logo: an image at the top of all pages.
+        files: images and templates of pages by the name that texts use; in Python, a ``Path``. In a
+            study file, only needed for files whose path differs from their name.
     """
 
     title: Words = ""
@@ -234,6 +245,8 @@ class Protocol(Value):
     contact: str = ""
     cohorts: Annotated[list[str], Field(min_length=1)] = ["main"]  # noqa: RUF012 - frozen
     keep_days: Annotated[float, Field(gt=0)] | None = Field(None, title="Retention in days")
+    logo: str = ""
+    files: dict[str, str] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -265,6 +278,73 @@ class Protocol(Value):
             )
         return self
 
+    @field_validator("files", mode="before")
+    @classmethod
+    def _read(cls, data: Any) -> Any:
+        """Read files that Python code names by a ``Path``."""
+        if not isinstance(data, dict):
+            return data
+        try:
+            return {
+                name: content_of(name, value.read_bytes()) if isinstance(value, Path) else value
+                for name, value in data.items()
+            }
+        except OSError as error:
+            raise ValueError(f"{error.filename} cannot be read: {error.strerror}") from None
+
+    @field_validator("files")
+    @classmethod
+    def _are_contents(cls, files: dict[str, str]) -> dict[str, str]:
+        check_contents(files)
+        return files
+
+    @model_validator(mode="after")
+    def _has_valid_texts(self) -> "Protocol":
+        try:
+            check_path(self.path, self.files)
+        except LocatedError as error:
+            problem = error.problem
+            raise LocatedError(problem.message, "path", *problem.location) from None
+        if self.logo and (self.logo not in self.files or suffix_of(self.logo) == TEMPLATE):
+            raise LocatedError(
+                f"{shown(self.logo)} is not among the study's images; put it into the folder of "
+                "the study file",
+                "logo",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _fits_design(self) -> "Protocol":
+        games = self.games
+        for step in self.steps:
+            condition = step.when.get("treatment")
+            for name in condition.any_of if condition and games.treatments else ():
+                if name not in games.treatments:
+                    raise LocatedError(
+                        f"{step.called}: unknown treatment {suggest(name, list(games.treatments))}",
+                        "path",
+                    )
+        if games.design == "arrival":
+            return self
+        if self.limits.visits > 1 or self.limits.hours:
+            raise LocatedError(
+                f"design: {games.design} requires a single visit; remove visits and hours", "limits"
+            )
+        if self.limits.games < games.count:
+            raise LocatedError(
+                f"the design has {games.count} games, but games is {self.limits.games}; remove it",
+                "limits",
+            )
+        earlier = self.path[: self.path.index(games)]
+        items = {item.name: item for step in earlier for item in getattr(step, "items", ())}
+        if games.stratify is not None and games.stratify not in items:
+            raise LocatedError(
+                f"games: stratify: unknown item {suggest(games.stratify, list(items))}; it must be "
+                "asked before the games",
+                "path",
+            )
+        return self
+
     @property
     def link(self) -> str:
         """The recruitment link as a relative URL, with the source platform's placeholders.
@@ -283,6 +363,12 @@ class Protocol(Value):
     def steps(self) -> list[Step]:
         """All steps in order, including those before and after each game."""
         return list(steps_within(self.path))
+
+    @cached_property
+    def columns(self) -> dict[str, tuple[Item, str]]:
+        """The item of each recorded answer, and the row of the item, by column."""
+        items = (item for step in self.steps for part in step.parts for item in part)
+        return {column: (item, key) for item in items for key, column in item.columns.items()}
 
     @property
     def games(self) -> Games:

@@ -1,15 +1,26 @@
 """The steps of a participant's path through a study."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    model_validator,
+)
 
 from cheaptalk.rules import Event, Game, Value, suggest
 from cheaptalk.rules.chance import Stream
 from cheaptalk.rules.errors import shown
 from cheaptalk.rules.registry import Registry, is_function
-from cheaptalk.studies.people.items import Item, Words, distinct, in_languages
+from cheaptalk.studies.people.conditions import When
+from cheaptalk.studies.people.items import Item, distinct, pages_of
+from cheaptalk.studies.people.schedules import Design, Matching, Roles
+from cheaptalk.studies.people.texts import Words, in_languages
+from cheaptalk.styles.writing import Writing
 
 Failing: TypeAlias = Literal["screened_out", "failed_attention", "go_on"]
 """The consequence of a wrong answer."""
@@ -21,6 +32,10 @@ class Step(Value):
     Attributes:
         name: its name in records; by default the kind of step.
         once: whether returning participants skip it.
+        when: conditions on earlier answers under which the step is part of the path. A condition on
+            the ``treatment`` refers to the game before or after which the step is; elsewhere, to
+            all treatments in which the participant finished a game.
+        title: heading of its pages; by default, a standard heading of the kind of step.
     """
 
     kind: ClassVar[str]
@@ -29,6 +44,8 @@ class Step(Value):
 
     name: str = ""
     once: bool = True
+    when: When = Field(default_factory=dict)
+    title: Words = ""
 
     @model_validator(mode="after")
     def _items_are_distinct(self) -> Self:
@@ -38,6 +55,11 @@ class Step(Value):
     @property
     def called(self) -> str:
         return self.name or self.kind
+
+    @cached_property
+    def parts(self) -> list[list[Item]]:
+        """The items of each page; a page has no item that depends on another one."""
+        return pages_of(getattr(self, "items", ()))
 
 
 class Consent(Step):
@@ -136,8 +158,11 @@ class Quiz(Step):
     once: bool = False
 
 
-MakeQuiz: TypeAlias = Callable[[Game, str, Sequence[Event], Stream], Item]
-"""A function that creates a question about the events that a participant in a seat observed."""
+MakeQuiz: TypeAlias = Callable[[Game, str, Sequence[Event], Stream, Mapping[str, Writing]], Item]
+"""A function that creates a question about the events that a participant in a seat observed.
+
+The last argument contains the formats of numbers and amounts by language code.
+"""
 QUIZZES: Registry[MakeQuiz] = Registry("quiz", "cheaptalk.quizzes", is_function)
 """Quiz functions by game."""
 
@@ -156,6 +181,22 @@ class Survey(Step):
     items: Annotated[list[Item], Field(min_length=1)]
 
 
+class CustomPage(Step):
+    """A page with the researcher's own template.
+
+    Attributes:
+        template: the template (see :mod:`.page_templates`) or the name of its file, also by
+            language.
+        items: the questions, each of which the template renders.
+    """
+
+    kind = "page"
+    shorthand = "template"
+
+    template: str | dict[str, str]
+    items: list[Item] = Field(default_factory=list)
+
+
 class Debrief(Step):
     """A debriefing text that explains the study to the participant."""
 
@@ -165,11 +206,14 @@ class Debrief(Step):
     text: Words
 
 
+PROMPT = "Are you there? Type the word \u201c{word}\u201d."
+
+
 class Attention(Value):
     """An attention check during a game.
 
     Attributes:
-        text: the prompt.
+        text: the prompt; the default is translated.
         word: the word to type.
         seconds: timeout for the answer.
         games: numbers of the games in which it appears.
@@ -177,10 +221,7 @@ class Attention(Value):
         on_fail: the consequence of a missing answer.
     """
 
-    text: Words = {  # noqa: RUF012 - frozen
-        "en": "Are you there? Type the word \u201c{word}\u201d.",
-        "de": "Sind Sie da? Schreiben Sie das Wort \u201e{word}\u201c.",
-    }
+    text: Words = PROMPT
     word: str = "here"
     seconds: Annotated[float, Field(gt=0, le=3600)] = 60
     games: list[int] = [1]  # noqa: RUF012 - frozen
@@ -194,10 +235,39 @@ class Lobby(Value):
     Attributes:
         minutes: waiting time after which a participant may leave and is paid for waiting.
         substitutes: whether scripted players then fill the empty seats if possible.
+        waitlist: maximum number of participants who may enter a full study and wait for the place
+            of a participant who drops out, for up to ``minutes``.
     """
 
     minutes: Annotated[float, Field(gt=0, le=600)] = 10
     substitutes: bool = False
+    waitlist: Annotated[int, Field(ge=0, le=10_000)] = 0
+
+
+class Treatment(Value):
+    """A treatment: the matches of the study that it includes.
+
+    Attributes:
+        game: the game's name; None for all games.
+        when: parameter values that the game must have.
+        players: labels of all players of a match, in any order; None for all matches.
+        quota: maximum number of participants, with ``design: between``.
+    """
+
+    game: str | None = None
+    when: dict[str, Any] = Field(default_factory=dict)
+    players: list[str] | None = None
+    quota: Annotated[int, Field(ge=1)] | None = None
+
+    def includes(self, game: Game, labels: Sequence[str]) -> bool:
+        """Return whether the treatment includes matches of a game between given players."""
+        if self.players is not None and sorted(self.players) != sorted(labels):
+            return False
+        parameters = game.model_dump(mode="json") | self.when
+        try:
+            return self.game in (None, game.name) and type(game).model_validate(parameters) == game
+        except ValidationError:  # another game's parameters
+            return False
 
 
 class Games(Step):
@@ -209,6 +279,20 @@ class Games(Step):
         same_treatment: whether all games of a visit have the treatment drawn for the first.
         fixed_groups: whether the group of the first game stays together; if a member leaves, the
             visit of the others ends with ``partner_left``.
+        design: the assignment to treatments: in the order of ``arrival``, so that groups are soon
+            complete; one treatment per participant (``between``); or all treatments, in a
+            ``fixed_order``, in a ``random_order``, or in orders that are used equally often: those
+            of a ``latin_square``, or all (``counterbalanced``).
+        treatments: the treatments of a design by name, in the order of ``fixed_order``.
+        rounds: number of successive games in each treatment of a design.
+        matching: who meets whom: ``any`` available participant; always the same ``partner``;
+            randomly drawn strangers (``stranger``), of whom no pair meets twice with
+            ``perfect_stranger``; or a ``rotation`` in which all meet before any pair meets again.
+        matching_group: number of participants who start together and meet only each other.
+        roles: whether participants' roles are drawn for each game (``any``), ``fixed``, or
+            ``switching`` after each game.
+        stratify: name of an item before the games, such as in a survey; treatments or orders are
+            balanced among participants with the same answer.
         before, after: steps around each game.
         lobby: the waiting room.
         attention: attention checks during games.
@@ -221,14 +305,35 @@ class Games(Step):
     can_stop: bool = False
     same_treatment: bool = False
     fixed_groups: bool = False
+    design: Design = "arrival"
+    treatments: dict[str, Treatment] = Field(default_factory=dict)
+    rounds: Annotated[int, Field(ge=1, le=1000)] = 1
+    matching: Matching = "any"
+    matching_group: Annotated[int, Field(ge=2, le=500)] | None = None
+    roles: Roles = "any"
+    stratify: str | None = None
     before: "list[AnyStep]" = Field(default_factory=list)
     after: "list[AnyStep]" = Field(default_factory=list)
     lobby: Lobby = Lobby()
     attention: Attention | None = None
     once: bool = False
 
+    @property
+    def count(self) -> int:
+        """Maximum number of games in one visit."""
+        if self.design == "arrival":
+            return self.max
+        return self.rounds * (1 if self.design == "between" else len(self.treatments))
+
+    @property
+    def rematches(self) -> bool:
+        """Whether participants go on to the next game after a partner has left."""
+        return self.matching in ("stranger", "perfect_stranger", "rotation")
+
     @model_validator(mode="after")
     def _holds_no_games(self) -> "Games":
+        if self.when:
+            raise ValueError("games: games can't depend on answers; remove when")
         if self.fixed_groups and not self.same_treatment:
             raise ValueError("games: fixed_groups requires same_treatment; set both to true")
         if any(isinstance(step, Games) for step in (*self.before, *self.after)):
@@ -236,6 +341,48 @@ class Games(Step):
         if any(isinstance(step, Quiz) for step in self.before):
             raise ValueError("games.before: a quiz is about the game just played; move it to after")
         return self
+
+    @model_validator(mode="after")
+    def _has_design(self) -> "Games":
+        arrival = self.design == "arrival"
+        for problem in self._without_design() if arrival else self._with_design():
+            raise ValueError(f"games: {problem}")
+        return self
+
+    def _without_design(self) -> Iterator[str]:
+        """Yield the problems of settings that only a design has."""
+        names = {"treatments", "rounds", "matching", "matching_group", "roles", "stratify"}
+        for name in type(self).model_fields:
+            if name in names & self.model_dump(exclude_defaults=True).keys():
+                yield f"{name} requires a design; set, for example, design: between"
+        if self.lobby.waitlist:
+            yield "lobby.waitlist requires a design; set, for example, design: between"
+
+    def _with_design(self) -> Iterator[str]:
+        """Yield the problems of the settings of a design."""
+        if not self.treatments:
+            yield (
+                f"{self.design} requires treatments; write, for example, {{person: {{players: "
+                "[people, people]}, model: {players: [people, gpt]}}"
+            )
+        for name in ("can_stop", "same_treatment", "fixed_groups"):
+            if getattr(self, name):
+                yield f"{name} is possible only without a design; remove {name} or design"
+        if self.max not in (1, self.count):
+            yield f"max is {self.max}, but the design has {self.count} games; remove max"
+        meets_any, grouped = self.matching == "any", self.matching_group is not None
+        if meets_any and grouped:
+            yield "matching_group requires matching; set, for example, matching: stranger"
+        if not (meets_any or grouped or self.matching == "partner"):
+            yield (
+                f"{self.matching} matching requires matching_group, the number of participants "
+                "who start together; set, for example, matching_group: 12"
+            )
+        if self.stratify is not None and not meets_any:
+            yield f"stratify requires matching: any, not {self.matching}"
+        limited = any(treatment.quota for treatment in self.treatments.values())
+        if limited and not (meets_any and self.design == "between"):
+            yield "quota requires design: between and matching: any"
 
 
 STEPS: dict[str, type[Step]] = {
@@ -249,6 +396,7 @@ STEPS: dict[str, type[Step]] = {
         Games,
         Quiz,
         Survey,
+        CustomPage,
         Debrief,
     )
 }
@@ -297,3 +445,9 @@ def steps_within(steps: list[Step]) -> Iterator[Step]:
             yield from step.after
         else:
             yield step
+
+
+def correct_answers(path: list[Step]) -> dict[str, str]:
+    """Return a correct answer to each question that has one, by the field of its form."""
+    items = [item for step in steps_within(path) for item in getattr(step, "items", ())]
+    return {field: text for item in items for field, text in item.solution.items()}

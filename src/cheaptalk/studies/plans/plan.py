@@ -18,6 +18,7 @@ from cheaptalk.rules import Chance, CheaptalkError, counted
 from cheaptalk.rules.arguments import describe_type
 from cheaptalk.rules.display import brief
 from cheaptalk.studies.factors import CrossedEntry, crossed_entries
+from cheaptalk.studies.plans.designs import design_of
 from cheaptalk.studies.plans.matches import (
     Block,
     Configuration,
@@ -165,6 +166,7 @@ def plan(
     if isinstance(study.pairing, Sample):
         blocks = _sampled(study.pairing.sample, blocks, Chance(f"{study.seed}").apart("sample"))
     matches = PlannedMatches(list(_distinct(blocks)))
+    design_of(study, matches)  # rejects an infeasible design
     return Plan(study, matches, seated.idle, seated.unseated, whole=True)
 
 

@@ -78,15 +78,27 @@ def check(
     return Checked(planned, prices, cap, batching)
 
 
-@reads
-def missing_requirements(planned: PlanLike, store: StoreLike | None) -> list[str]:
-    """Return what players of a plan still need before it can run, such as an API key.
+class Requirement(NamedTuple):
+    """Something that players of a plan need before it can run.
 
-    Players with the same need share a line.
+    Attributes:
+        need: what to do, such as setting an API key.
+        players: the labels of the players that need it.
     """
+
+    need: str
+    players: list[str]
+
+    def __str__(self) -> str:
+        return f"{_players(self.players)}: {self.need}"
+
+
+@reads
+def missing_requirements(planned: PlanLike, store: StoreLike | None) -> list[Requirement]:
+    """Return what players of a plan still need before it can run, such as an API key."""
     assert store is None or isinstance(store, Store)
     planned = plan_of(planned, store)
-    return _lines(_missing(planned, Sources(recordings(store))))
+    return _requirements(_missing(planned, Sources(recordings(store))))
 
 
 class RetiredModel(NamedTuple):
@@ -166,20 +178,20 @@ def _refuse(reasons: Reasons) -> None:
     """Raise a StudyError that names all players that cannot play, if any."""
     reasons = list(reasons)
     if reasons:
-        error = StudyError("; ".join(_lines(reasons)))
+        error = StudyError("; ".join(map(str, _requirements(reasons))))
         error.problems = tuple(
             Problem(("players", player.label), "value_error", reason) for player, reason in reasons
         )
         raise error
 
 
-def _lines(reasons: Reasons) -> list[str]:
-    """Return a line for each reason, with the players that it concerns."""
+def _requirements(reasons: Reasons) -> list[Requirement]:
+    """Return each reason once, with the players that it concerns."""
     labels: dict[str, list[str]] = {}
     for player, reason in reasons:
         listed = labels.setdefault(reason, [])
         listed += [player.label] * (player.label not in listed)
-    return [f"{_players(listed)}: {reason}" for reason, listed in labels.items()]
+    return [Requirement(reason, players) for reason, players in labels.items()]
 
 
 def _players(labels: Sequence[str]) -> str:

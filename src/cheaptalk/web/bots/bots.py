@@ -27,6 +27,8 @@ LOBBY_RELOADS = 3
 """Reloads of a lobby before a bot starts with substitutes."""
 MAX_WAITS = 200
 """Consecutive waits after which a bot gives up."""
+MAX_FAILURES = 50
+"""Consecutive inadmissible answers to questions after which a bot gives up."""
 REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=60)
 
 Rest = Callable[[float], Awaitable[object]]
@@ -161,7 +163,7 @@ class Bot:
         self.played = 0
         self.done = self.moved = False
         self.refusals: list[str] = []
-        self._clicks = self._waits = 0
+        self._clicks = self._waits = self._failures = 0
 
     async def play(self) -> None:
         """Play all matches or, in an experiment, go through its steps to the end."""
@@ -206,7 +208,12 @@ class Bot:
             self.draw(),
             play_more=self.played < self.crowd.matches,
         )
-        return await self.press(form, fields)
+        page = await self.press(form, fields)
+        self._failures = self._failures + 1 if page.problem else 0
+        if self._failures == MAX_FAILURES:
+            problem = " ".join(page.problem.split())
+            raise GaveUp(f"cannot answer a page after {MAX_FAILURES} attempts: {problem[:200]}")
+        return page
 
     async def over(self, page: Page, done: Form) -> Page:
         rematch = page.form("open")

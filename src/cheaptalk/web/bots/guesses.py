@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from itertools import pairwise
+from math import ceil
 
 from cheaptalk.rules.chance import Stream
-from cheaptalk.web.bots.pages import Blank, Form, Page
+from cheaptalk.web.bots.pages import Blank, Form, Group, Page
 
 RANGE = re.compile(r"from (-?[\d,]+) to (-?[\d,]+)")
 TOTAL = re.compile(r"(?:add up to|make exactly|sum to) \D{0,2}([\d,]+)")
@@ -41,7 +43,8 @@ class _Guess:
 
     def fields(self) -> dict[str, str]:
         filled = {blank.name: blank.value for blank in self.form.blanks if blank.kind == "hidden"}
-        blanks = [blank for blank in self.form.blanks if blank.kind != "hidden"]
+        filled |= self.grouped()
+        blanks = [b for b in self.form.blanks if b.kind != "hidden" and b.group is None]
         omitted = self.draw.pick(("nothing", "words", "rest"))
         chosen = [
             blank
@@ -56,20 +59,45 @@ class _Guess:
             filled[name] = value
         return filled
 
+    def grouped(self) -> dict[str, str]:
+        """Return values of the fields that depend on each other."""
+        groups: dict[Group, list[Blank]] = {}
+        for blank in self.form.blanks:
+            if blank.group is not None:
+                groups.setdefault(blank.group, []).append(blank)
+        filled: dict[str, str] = {}
+        for group, blanks in groups.items():
+            names = [blank.name for blank in blanks]
+            if group.total is not None:
+                parts = map(str, self.shares(int(group.total), len(names)))
+                filled |= zip(names, parts, strict=True)
+                filled[names[0]] = f"{int(filled[names[0]]) + group.total % 1:g}"
+            elif group.distinct:
+                options = [option for option in blanks[0].options if option]
+                filled |= zip(names, self.draw.shuffled(options), strict=False)
+            else:
+                most = len(names) if group.max is None else group.max
+                ticked = self.draw.shuffled(blanks)[: self.draw.integer(group.min, most)]
+                filled |= {blank.name: blank.value for blank in ticked}
+        return filled
+
     def numbers(self, blanks: Sequence[Blank]) -> Iterator[str]:
-        total = self.first(TOTAL)
+        divided = any(blank.group and blank.group.total for blank in self.form.blanks)
+        total = None if divided else self.first(TOTAL)
         if total is not None and len(blanks) > 1:
             return map(str, self.shares(total, len(blanks)))
-        return (str(self.number(blank)) for blank in blanks)
+        return (f"{self.number(blank):.15g}" for blank in blanks)
 
-    def number(self, blank: Blank) -> int:
+    def number(self, blank: Blank) -> float:
         low, high = blank.low, blank.high
+        if low is not None and high is not None and (blank.step != 1 or ceil(low) > high):
+            return low + blank.step * self.draw.integer(0, int((high - low) / blank.step))
         for text in self.texts[:2]:
             if high is None and (match := RANGE.search(text)):
                 low, high = map(_integer, match.groups())
         if high is None and (match := MAXIMUM.search(self.refused)):
             high = _integer(match[1] or match[2])
-        minimum = int(low or 0)
+        minimum = ceil(low or 0)
         if high is not None:
             return self.draw.integer(minimum, max(minimum, int(high)))
         numbers = [
@@ -83,6 +111,10 @@ class _Guess:
     def text(self, blank: Blank) -> str:
         if blank.kind == "tick":
             return blank.value
+        if blank.kind == "date":
+            last = date.today().toordinal() if blank.high is None else int(blank.high)
+            first = last - 20_000 if blank.low is None else int(blank.low)
+            return date.fromordinal(self.draw.integer(first, last)).isoformat()
         if blank.kind == "choice":
             return self.draw.pick([option for option in blank.options if option] or [""])
         if EXAMPLE.match(blank.hint):
@@ -91,16 +123,15 @@ class _Guess:
         if NUMBER.match(blank.hint):
             length = self.first(LENGTH) or len(NUMBER.findall(blank.hint))
             return ", ".join(map(str, self.parts(blank, length)))
-        if _speaks(blank):
-            return self.draw.pick(MESSAGES)[: blank.max_length]
-        names = self.names("")
-        return self.draw.pick(names) if names else self.draw.pick(MESSAGES)[: blank.max_length]
+        names = [] if _speaks(blank) else self.names("")
+        text = self.draw.pick(names or MESSAGES)
+        return text.ljust(blank.min_length, ".")[: blank.max_length]
 
     def parts(self, blank: Blank, count: int) -> list[int]:
         total = self.first(TOTAL)
         if total is not None:
             return self.shares(total, count)
-        return [self.number(blank) for _ in range(count)]
+        return [int(self.number(blank)) for _ in range(count)]
 
     def shares(self, total: int, count: int) -> list[int]:
         cuts = sorted(self.draw.integer(0, total) for _ in range(count - 1))
@@ -144,7 +175,8 @@ def reply(
     presets |= answers
     buttons = dict(form.buttons)
     names = [*(blank.name for blank in form.blanks), *buttons]
-    ticks = {blank.name: blank.value for blank in form.blanks if blank.kind == "tick"}
+    alone = (blank for blank in form.blanks if blank.kind == "tick" and blank.group is None)
+    ticks = {blank.name: blank.value for blank in alone}
     guesses = {name: text for name, text in fields.items() if name not in buttons}
     return guesses | ticks | {name: presets[name] for name in names if name in presets}
 

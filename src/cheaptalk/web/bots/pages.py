@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from html.parser import HTMLParser
 
 HEADINGS = ("h1", "h2", "h3")
@@ -10,14 +11,32 @@ UNSEEN = ("script", "style", "title")
 EMPTY = ("area", "base", "br", "hr", "img", "input", "link", "meta", "source", "wbr")
 """Elements without an end tag."""
 NUMERIC = ("numeric", "decimal")
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+@dataclass(eq=False)
+class Group:
+    """Fields that depend on each other.
+
+    Attributes:
+        total: the sum of their numbers, or None.
+        distinct: whether their choices must differ.
+        min, max: bounds on the number of ticked fields; ``max`` is None if there is none.
+    """
+
+    total: float | None = None
+    distinct: bool = False
+    min: int = 0
+    max: int | None = None
 
 
 @dataclass
 class Blank:
     """An input field of an HTML form.
 
-    ``kind`` is ``hidden``, ``number``, ``choice``, ``tick``, ``line`` or ``text`` (several lines).
-    The bounds ``low`` and ``high`` are None if the page has none; ``hint`` is the placeholder.
+    ``kind`` is ``hidden``, ``number``, ``choice``, ``tick``, ``date``, ``line`` or ``text``
+    (several lines). The bounds ``low`` and ``high`` are None if the page has none; those of a date
+    are ordinals. ``hint`` is the placeholder.
     """
 
     name: str
@@ -26,9 +45,12 @@ class Blank:
     options: list[str] = field(default_factory=list)
     low: float | None = None
     high: float | None = None
+    step: float = 1.0
+    min_length: int = 0
     max_length: int | None = None
     required: bool = False
     hint: str = ""
+    group: Group | None = None
 
 
 @dataclass
@@ -68,7 +90,8 @@ class Page(HTMLParser):
         self._form: Form | None = None
         self._choice: Blank | None = None
         self._open: list[str] = []
-        self._alert = self._coded = 0
+        self._alert = self._coded = self._grouped = 0
+        self._group: Group | None = None
         self.feed(html)
         self.close()
 
@@ -107,6 +130,11 @@ class Page(HTMLParser):
         if has.get("class") == "code":
             self._coded = len(self._open)
         self.ending = has.get("data-ending", self.ending)
+        if has.keys() & {"data-total", "data-distinct", "data-min"}:
+            self._grouped = len(self._open)
+            total, most = _number(has.get("data-total")), has.get("data-max")
+            least = int(has.get("data-min", 0))
+            self._group = Group(total, "data-distinct" in has, least, int(most) if most else None)
 
     def handle_endtag(self, tag: str) -> None:
         if tag in self._open:
@@ -116,6 +144,8 @@ class Page(HTMLParser):
             self._alert = 0
         if len(self._open) < self._coded:
             self._coded = 0
+        if len(self._open) < self._grouped:
+            self._group, self._grouped = None, 0
         if tag == "form":
             self._form = None
         elif tag == "select":
@@ -137,7 +167,8 @@ class Page(HTMLParser):
         if type_ == "radio":
             row = next((blank for blank in form.blanks if blank.name == name), None)
             if row is None:
-                form.blanks.append(row := Blank(name, "choice", required="required" in has))
+                row = Blank(name, "choice", required="required" in has)
+                form.blanks.append(row)
             row.options.append(has.get("value", "on"))
             return
         if type_ in ("submit", "image"):
@@ -150,9 +181,12 @@ class Page(HTMLParser):
             has.get("value", default),
             low=_number(has.get("min", has.get("data-low"))),
             high=_number(has.get("max", has.get("data-high"))),
+            step=_number(has.get("data-step")) or 1.0,
+            min_length=int(has.get("minlength", 0)),
             max_length=int(has["maxlength"]) if "maxlength" in has else None,
             required="required" in has,
             hint=has.get("placeholder", ""),
+            group=self._group,
         )
         form.blanks.append(blank)
         if tag == "select":
@@ -164,8 +198,11 @@ def _kind(tag: str, type_: str, has: Mapping[str, str]) -> str:
         return {"select": "choice", "textarea": "text"}[tag]
     if type_ in ("number", "range") or has.get("inputmode") in NUMERIC:
         return "number"
-    return {"hidden": "hidden", "checkbox": "tick"}.get(type_, "line")
+    return {"hidden": "hidden", "checkbox": "tick", "date": "date"}.get(type_, "line")
 
 
 def _number(text: str | None) -> float | None:
+    """Return a number or the ordinal of a date; None if the text is neither."""
+    if text and DATE.fullmatch(text):
+        return date.fromisoformat(text).toordinal()
     return float(text) if text and re.fullmatch(r"-?\d+(\.\d+)?", text) else None

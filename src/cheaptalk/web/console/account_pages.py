@@ -163,19 +163,24 @@ def account(visit: CurrentVisit, number: Number) -> Response:
 def set_role(visit: CurrentVisit, number: Number) -> Response:
     """Change the role of an account."""
     after = visit.authentication.accounts.staff.set_role(number, _role(visit), visit.account.name)
-    return visit.go("/accounts", f"{after.name} now has the role {after.role}.")
+    return visit.go(
+        "/accounts",
+        "%(name)s now has this role: %(role)s.",
+        name=after.name,
+        role=visit.text(after.role),
+    )
 
 
 def disable(visit: CurrentVisit, number: Number) -> Response:
     """Disable an account."""
     after = visit.authentication.accounts.staff.disable(number, visit.account.name)
-    return visit.go("/accounts", f"{after.name} can no longer log in.")
+    return visit.go("/accounts", "%(name)s can no longer log in.", name=after.name)
 
 
 def enable(visit: CurrentVisit, number: Number) -> Response:
     """Enable an account."""
     after = visit.authentication.accounts.staff.enable(number, visit.account.name)
-    return visit.go("/accounts", f"{after.name} can log in again.")
+    return visit.go("/accounts", "%(name)s can log in again.", name=after.name)
 
 
 async def reset(visit: CurrentVisit, number: Number) -> Response:

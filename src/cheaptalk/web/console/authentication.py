@@ -5,22 +5,25 @@ import hmac
 import re
 import secrets
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
+import jinja2
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from itsdangerous import BadData, URLSafeTimedSerializer
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
-from cheaptalk.reports.pages import environment
 from cheaptalk.web.console.accounts import Accounts, equal_texts
 from cheaptalk.web.console.errors import sentence, status_of
+from cheaptalk.web.console.translation import CONSOLE_LANGUAGES, templates
 from cheaptalk.web.laboratory.audit import Detail
 from cheaptalk.web.laboratory.staff import SESSION_SECONDS, Account, Role, new_token
-from cheaptalk.web.posted import Limit, asker, posted_pairs, single
+from cheaptalk.web.posted import Limit, Upload, asker, posted_files, posted_pairs, single
+from cheaptalk.web.rooms.languages import Language, best_language, languages
 from cheaptalk.web.rooms.pages import STYLE as ROOMS_STYLE
 
 Answer = TypeVar("Answer", bound=Response)
@@ -28,9 +31,8 @@ Answer = TypeVar("Answer", bound=Response)
 FOLDER = Path(__file__).parent
 STYLE_FILES = (FOLDER / "console.css", FOLDER / "designs" / "static" / "study_form.css")
 STYLE = ROOMS_STYLE + Markup("".join(file.read_text(encoding="utf-8") for file in STYLE_FILES))  # noqa: S704 - our own files
-TEMPLATES = environment(FOLDER / "templates")
-TEMPLATES.globals |= {"Role": Role, "style": STYLE}
 COOKIE = "cheaptalk-console"
+LANGUAGE_COOKIE = "cheaptalk-console-language"
 MAX_FORM_BYTES = 3_000_000
 """A study file may have a million characters."""
 MAX_FIELDS = 20_000
@@ -46,7 +48,17 @@ ONE_TIME_ROUTES = (
     ("POST", "/log-out"),
 )
 """Routes that are open to an account with a one-time password."""
-TABS = ("overview", "design", "participants", "matches", "transcripts", "pay", "data", "log")
+TABS = (
+    "overview",
+    "design",
+    "files",
+    "participants",
+    "matches",
+    "transcripts",
+    "pay",
+    "data",
+    "log",
+)
 """Tabs of a study in order; a tab without a registered page is hidden."""
 STUDY = "/studies/{name}"
 """Route of a study's pages."""
@@ -60,11 +72,19 @@ class PasswordChangeRequired(Exception):
     """Raised if an account must first replace its one-time password."""
 
 
+@cache
+def _templates(language: Language) -> jinja2.Environment:
+    environment = templates(language, FOLDER / "templates")
+    environment.globals |= {"Role": Role, "style": STYLE}
+    return environment
+
+
 class Visit:
     """An HTTP request with the logged-in account; ``user`` is None without a login.
 
     ``form`` contains the posted fields without the verified CSRF token; it is empty for GET.
-    ``pairs`` contains them in order, for fields with several values.
+    ``pairs`` contains them in order, for fields with several values, and ``files`` the uploaded
+    files.
     """
 
     def __init__(
@@ -75,6 +95,7 @@ class Visit:
         self.user = user
         self.form: dict[str, str] = {}
         self.pairs: list[tuple[str, str]] = []
+        self.files: list[Upload] = []
         self.token = request.cookies.get(COOKIE, "")
         self._is_new = False
         if not self.token:
@@ -97,6 +118,17 @@ class Visit:
     @property
     def csrf_field(self) -> Markup:
         return Markup('<input type="hidden" name="csrf" value="{}">').format(self.csrf)
+
+    @property
+    def language(self) -> Language:
+        """The language that the user chose in this browser or, by default, the browser's."""
+        chosen = (self.request.query_params.get("lang"), self.request.cookies.get(LANGUAGE_COOKIE))
+        code = next((code for code in chosen if code in CONSOLE_LANGUAGES), None)
+        accepted = self.request.headers.get("Accept-Language", "")
+        return languages()[code or best_language(accepted, CONSOLE_LANGUAGES)]
+
+    def text(self, message: str) -> str:
+        return self.language.text(message)
 
     def may(self, minimum: Role) -> bool:
         return self.user is not None and self.user.role.may(minimum)
@@ -127,12 +159,13 @@ class Visit:
             "done": self.notice(),
             "tabs": self.authentication.tabs(),
         }
-        page = TEMPLATES.get_template(template)
+        page = _templates(self.language).get_template(template)
         return self._with_cookie(HTMLResponse(page.render(common | values), status))
 
     def reject(self, template: str, error: Exception, **values: Any) -> HTMLResponse:
         """Render the page of a rejected form, with the error as ``problem``."""
-        return self.render(template, status_of(error), problem=sentence(error), **values)
+        problem = self.text(sentence(error))
+        return self.render(template, status_of(error), problem=problem, **values)
 
     def record(self, action: str, study: str, **details: Detail) -> None:
         audit = self.authentication.accounts.database.audit
@@ -142,13 +175,14 @@ class Visit:
         headers = {"Content-Disposition": f'attachment; filename="{file}"'}
         return PlainTextResponse(text, headers=headers, media_type="text/csv; charset=utf-8")
 
-    def go(self, path: str, notice: str = "") -> Response:
+    def go(self, path: str, notice: str = "", **values: object) -> Response:
         """Redirect to a page of the console after an action.
 
-        ``path`` must not be user input. The page shows ``notice``, a sentence about the result.
+        ``path`` must not be user input. The page shows ``notice``, a sentence about the result, in
+        the user's language and with the given values.
         """
-        signer = self.authentication.signer
-        query = f"?said={signer.dumps(notice, salt=self.csrf)}" if notice else ""
+        signer, shown = self.authentication.signer, self.text(notice) % values
+        query = f"?said={signer.dumps(shown, salt=self.csrf)}" if notice else ""
         return self._with_cookie(RedirectResponse(self.link(path) + query, 303))
 
     def notice(self) -> str:
@@ -176,10 +210,13 @@ class Visit:
         return (match[1], match[2]) if match else ("", "")
 
     def _with_cookie(self, response: Answer) -> Answer:
-        if self._is_new:
+        cookies = {COOKIE: self.token} if self._is_new else {}
+        if self.request.query_params.get("lang") in CONSOLE_LANGUAGES:
+            cookies[LANGUAGE_COOKIE] = self.language.code
+        for name, value in cookies.items():
             response.set_cookie(
-                COOKIE,
-                self.token,
+                name,
+                value,
                 max_age=int(SESSION_SECONDS),
                 path=self.link("") or "/",
                 httponly=True,
@@ -211,6 +248,7 @@ class Authentication:
         self.roles: dict[tuple[str, str], Role | None] = {}
         """Minimum role by method and route; None if no login is required."""
         self.repeating: set[tuple[str, str]] = set()
+        self.uploads: set[tuple[str, str]] = set()
         self.posts = Limit(30, 5)
         self.signer = URLSafeTimedSerializer(secrets.token_bytes(32))
 
@@ -222,15 +260,24 @@ class Authentication:
         self._add("GET", path, page, minimum)
 
     def add_action(
-        self, path: str, action: Callable[..., Any], minimum: Role | None, repeating: bool = False
+        self,
+        path: str,
+        action: Callable[..., Any],
+        minimum: Role | None,
+        *,
+        repeating: bool = False,
+        uploads: bool = False,
     ) -> None:
         """Register a handler for posted forms, and the role that it requires.
 
-        If ``repeating``, fields may have several values, available in ``visit.pairs``.
+        If ``repeating``, fields may have several values, available in ``visit.pairs``. If
+        ``uploads``, the form sends files, available in ``visit.files``.
         """
         self._add("POST", path, action, minimum)
         if repeating:
             self.repeating.add(("POST", path))
+        if uploads:
+            self.uploads.add(("POST", path))
 
     def _add(
         self, method: str, path: str, handler: Callable[..., Any], minimum: Role | None
@@ -249,7 +296,10 @@ class Authentication:
         visit = request.state.visit = Visit(self, request, user)
         if request.method != "GET":
             client = user.name if user else asker(request)
-            pairs = await posted_pairs(request, self.posts, client, MAX_FORM_BYTES, MAX_FIELDS)
+            if route in self.uploads:
+                pairs, visit.files = await posted_files(request, self.posts, client, MAX_FORM_BYTES)
+            else:
+                pairs = await posted_pairs(request, self.posts, client, MAX_FORM_BYTES, MAX_FIELDS)
             visit.check(dict(pairs) if route in self.repeating else single(pairs))
             visit.pairs = [(name, text) for name, text in pairs if name != "csrf"]
         if route not in self.roles:
@@ -273,7 +323,9 @@ class Authentication:
         if isinstance(error, PasswordChangeRequired):
             return visit.go("/account", "Choose your own password first.")
         if request.method != "GET":
-            message = "Your session has expired. Your changes were not saved. Log in and try again."
+            message = visit.text(
+                "Your session has expired. Your changes were not saved. Log in and try again."
+            )
             return visit.render("error.html.jinja", 403, message=message)
         if not self.accounts.staff.any():
             return visit.go("/set-up")

@@ -9,7 +9,6 @@ from fastapi import HTTPException, Query
 from fastapi.responses import Response
 
 from cheaptalk.records.people.payouts import dollars_text
-from cheaptalk.rules import counted
 from cheaptalk.studies.people.path import GO_ON
 from cheaptalk.studies.people.pay import dues
 from cheaptalk.studies.people.protocol import Protocol
@@ -108,7 +107,11 @@ class ParticipantPages:
         state = visit.form.get("state", "")
         await self.laboratory.supervisor(name).recruit(state)
         visit.record(f"set recruitment to {state}", name)
-        return visit.go(f"/studies/{name}/participants", f"Recruitment is now {state}.")
+        return visit.go(
+            f"/studies/{name}/participants",
+            "Recruitment is now %(state)s.",
+            state=visit.text(state),
+        )
 
     async def message_all(self, visit: CurrentVisit, name: str) -> Response:
         text, supervisor = _message(visit), self.laboratory.supervisor(name)
@@ -119,7 +122,11 @@ class ParticipantPages:
         visit.record("sent a message to all participants", name, people=len(active))
         return visit.go(
             f"/studies/{name}/participants",
-            f"The message was sent to {counted(len(active), 'participant')}.",
+            visit.language.counted(
+                "The message was sent to %(num)s participant.",
+                "The message was sent to %(num)s participants.",
+                len(active),
+            ),
         )
 
     def _participant(self, name: str, code: str) -> tuple[Supervisor, Participant]:
@@ -154,8 +161,9 @@ class ParticipantPages:
         supervisor, participant = self._participant(name, code)
         attention = supervisor.protocol.games.attention or Attention()
         await supervisor.prompt(participant, attention)
-        notice = f"The participant has {attention.seconds:g} seconds to respond."
-        return self._record(visit, name, code, "sent an attention check", notice)
+        notice = "The participant has %(seconds)s seconds to respond."
+        seconds = f"{attention.seconds:g}"
+        return self._record(visit, name, code, "sent an attention check", notice, seconds=seconds)
 
     async def move(self, visit: CurrentVisit, name: str, code: str) -> Response:
         supervisor, participant = self._participant(name, code)
@@ -166,7 +174,8 @@ class ParticipantPages:
             name,
             code,
             f"moved to cohort {cohort}",
-            f"The participant was moved to cohort {cohort}.",
+            "The participant was moved to cohort %(cohort)s.",
+            cohort=cohort,
         )
 
     async def remove(self, visit: CurrentVisit, name: str, code: str) -> Response:
@@ -191,10 +200,16 @@ class ParticipantPages:
         return visit.go(f"/studies/{name}/participants", notice)
 
     def _record(
-        self, visit: CurrentVisit, name: str, code: str, action: str, notice: str
+        self,
+        visit: CurrentVisit,
+        name: str,
+        code: str,
+        action: str,
+        notice: str,
+        **values: object,
     ) -> Response:
         visit.record(action, name, participant=code)
-        return visit.go(f"/studies/{name}/participants/{code}", notice)
+        return visit.go(f"/studies/{name}/participants/{code}", notice, **values)
 
 
 def earned_by(participant: Participant) -> int:

@@ -59,7 +59,9 @@ class PayPages:
             return visit.go(f"/studies/{name}/pay", "There are no open payments.")
         visit.record("paid out", name, payout=number)
         return visit.go(
-            f"/studies/{name}/pay", f"Payout {number} was created. Download its file below."
+            f"/studies/{name}/pay",
+            "Payout %(payout)s was created. Download its file below.",
+            payout=number,
         )
 
     async def file(self, visit: CurrentVisit, name: str, number: int) -> Response:

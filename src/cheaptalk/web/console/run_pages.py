@@ -73,7 +73,7 @@ class StudyRunPages:
         opened = self.laboratory.open.get(draft.name)
         rooms = opened.supervisor.experiment.room_manager.rooms.values() if opened else ()
         live = [room for room in rooms if room.stage is not Stage.OVER]
-        study = check_design(draft.name, draft.text).study
+        study = check_design(draft.name, draft.text, self.laboratory.folder.path).study
         return visit.render(
             "matches.html.jinja",
             name=draft.name,
@@ -101,7 +101,10 @@ class StudyRunPages:
         dollars = _dollars(visit.form.get("dollars", ""))
         await self.laboratory.runs.set_budget(name, dollars)
         visit.record("changed the run budget", name, dollars=dollars)
-        return visit.go(f"/studies/{name}/matches", f"The run budget is now ${dollars:,.2f}.")
+        budget = f"${dollars:,.2f}"
+        return visit.go(
+            f"/studies/{name}/matches", "The run budget is now %(budget)s.", budget=budget
+        )
 
     async def open_transcripts(self, visit: CurrentVisit, name: str) -> Response:
         """Redirect to a study's transcripts, or explain that there are none yet."""
@@ -153,7 +156,7 @@ class StudyRunPages:
     async def delete_output(self, visit: CurrentVisit, name: str, file: str) -> Response:
         output = await self.laboratory.outputs.delete(name, file)
         visit.record(f"deleted: {output.title}", name)
-        return visit.go(f"/studies/{name}/data", f"{output.title} was deleted.")
+        return visit.go(f"/studies/{name}/data", "%(title)s was deleted.", title=output.title)
 
     async def identities(self, visit: CurrentVisit, name: str) -> Response:
         """Return a CSV file of the participants' external IDs, which exports do not contain."""

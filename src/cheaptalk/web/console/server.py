@@ -23,6 +23,7 @@ from cheaptalk.web.console.authentication import (
 )
 from cheaptalk.web.console.designs.study_editor import StudyEditor
 from cheaptalk.web.console.errors import sentence, status_of
+from cheaptalk.web.console.file_pages import FilePages
 from cheaptalk.web.console.participant_pages import ParticipantPages
 from cheaptalk.web.console.pay_pages import PayPages
 from cheaptalk.web.console.run_pages import StudyRunPages
@@ -114,8 +115,8 @@ def make_console(laboratory: Laboratory, code: str, title: str, hasher: Password
 
     authentication.add_page("/live.js", live_script, Role.VIEWER)
     add_account_pages(authentication)
-    StudyEditor(laboratory.database).add(authentication)
-    for pages in (StudyPages, ParticipantPages, PayPages, StudyRunPages):
+    StudyEditor(laboratory).add(authentication)
+    for pages in (StudyPages, FilePages, ParticipantPages, PayPages, StudyRunPages):
         pages(laboratory).add(authentication)
     for error in HANDLED:
         app.add_exception_handler(error, error_page)
@@ -129,7 +130,7 @@ async def _error_page(
 ) -> Response:
     """Render an error page or, if the study's store is damaged, a list of the damage."""
     visit: Visit = getattr(request.state, "visit", None) or Visit(authentication, request, None)
-    message, status = sentence(error), status_of(error)
+    message, status = visit.text(sentence(error)), status_of(error)
     may_be_damaged = isinstance(error, StoreError) or status == 500
     study, tab = visit.study_and_tab
     if request.method == "GET" and visit.user and study and may_be_damaged:

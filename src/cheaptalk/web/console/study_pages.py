@@ -2,6 +2,7 @@
 
 import asyncio
 from functools import lru_cache
+from pathlib import Path
 from typing import Annotated, NamedTuple
 
 from fastapi import HTTPException, Query
@@ -52,13 +53,15 @@ class CheckedDesign(NamedTuple):
 class DesignSummary(NamedTuple):
     """A study design in the list of studies: titles of its games, and number of players."""
 
-    games: str
+    games: list[str]
     players: int
     problem: str = ""
 
 
-def check_design(name: str, text: str) -> CheckedDesign:
+def check_design(name: str, text: str, laboratory: Path | None = None) -> CheckedDesign:
     """Parse a study design; its name must match the study's name in the laboratory.
+
+    ``laboratory`` is the folder of the laboratory, whose files the design can name.
 
     >>> len(check_design("pilot", DEFAULT_DESIGN.format(name="pilot")).planned.matches)
     20
@@ -66,28 +69,30 @@ def check_design(name: str, text: str) -> CheckedDesign:
     "name: must be pilot, the study's name here, not other"
     """
     try:
-        study = read_design(name, text)
+        study = read_design(name, text, laboratory)
         return CheckedDesign(study, None if study.instances_from else plan(study), "")
     except Exception as error:  # noqa: BLE001 - a game of a plug-in may fail in any way
         problem = problem_of(error, "the design")
         return CheckedDesign(None, None, problem.removeprefix(f"{name}: "))
 
 
-def summarize_design(name: str, text: str) -> DesignSummary:
+def summarize_design(name: str, text: str, laboratory: Path | None = None) -> DesignSummary:
     """Summarise a study design for the list of studies."""
-    study, _, problem = check_design(name, text)
-    return DesignSummary(*(games_of(study), len(study.players)) if study else ("", 0, problem))
+    study, _, problem = check_design(name, text, laboratory)
+    if study is None:
+        return DesignSummary([], 0, problem)
+    return DesignSummary(games_of(study), len(study.players))
 
 
-def games_of(study: Study) -> str:
+def games_of(study: Study) -> list[str]:
     """Return the titles of a study's games.
 
     >>> games_of(check_design("pilot", DEFAULT_DESIGN.format(name="pilot")).study)
-    'Bargaining'
+    ['Bargaining']
     """
     if study.instances_from:
-        return f"as in {study.instances_from}"
-    return ", ".join(dict.fromkeys(game_title(grid.game) for grid in study.games))
+        return [f"as in {study.instances_from}"]
+    return list(dict.fromkeys(game_title(grid.game) for grid in study.games))
 
 
 class StudyPages:
@@ -95,6 +100,7 @@ class StudyPages:
 
     def __init__(self, laboratory: Laboratory) -> None:
         self.laboratory = laboratory
+        self.folder = laboratory.folder.path
         self.drafts = laboratory.database.drafts
         self.audit = laboratory.database.audit
         self._summaries = lru_cache(MAX_SUMMARIES)(summarize_design)
@@ -117,10 +123,10 @@ class StudyPages:
         after: Annotated[int, Query(ge=0, le=MAX_ID)] = 0,
     ) -> Response:
         drafts = await asyncio.to_thread(self.drafts.page, query, after)
-        rows = [
-            (draft, self._summaries(draft.name, draft.text), await self._standing(draft.name))
-            for draft in drafts
-        ]
+        rows = []
+        for draft in drafts:
+            summary = self._summaries(draft.name, draft.text, self.folder)
+            rows.append((draft, summary, await self._standing(draft.name)))
         next_page = after + PAGE if len(drafts) == PAGE else None
         return visit.render(
             "studies.html.jinja", rows=rows, query=query, after=after, next_page=next_page
@@ -139,18 +145,18 @@ class StudyPages:
             )
         except (BadName, Taken) as error:
             return visit.reject("new_study.html.jinja", error, name=name, text=text)
-        return visit.go(f"/studies/{draft.name}/design", f"{draft.name} was created.")
+        return visit.go(f"/studies/{draft.name}/design", "%(title)s was created.", title=draft.name)
 
     async def overview(self, visit: CurrentVisit, name: str) -> Response:
         draft = await asyncio.to_thread(self.drafts.read, name)
-        read = await asyncio.to_thread(check_design, draft.name, draft.text)
+        read = await asyncio.to_thread(check_design, draft.name, draft.text, self.folder)
         return visit.render(
             "overview.html.jinja",
             name=draft.name,
             tab="overview",
             draft=draft,
             read=read,
-            games=games_of(read.study) if read.study else "",
+            games=games_of(read.study) if read.study else [],
             dollars=dollars_text,
             standing=await self._standing(draft.name),
             changed=await self._changed(draft),
@@ -169,13 +175,13 @@ class StudyPages:
 
     async def design(self, visit: CurrentVisit, name: str) -> Response:
         draft = await asyncio.to_thread(self.drafts.read, name)
-        problem = (await asyncio.to_thread(check_design, draft.name, draft.text)).problem
+        read = await asyncio.to_thread(check_design, draft.name, draft.text, self.folder)
         return visit.render(
             "design.html.jinja",
             name=draft.name,
             tab="design",
             draft=draft,
-            problem=problem,
+            problem=read.problem,
             standing=await self._standing(draft.name),
         )
 
@@ -186,7 +192,9 @@ class StudyPages:
             after = self.drafts.replace(name, text, _version(visit.form), visit.account.name)
         except Conflict as conflict:
             return conflict_page(visit, conflict)
-        return visit.go(f"/studies/{name}/design", f"Version {after.version} was saved.")
+        return visit.go(
+            f"/studies/{name}/design", "Version %(version)s was saved.", version=after.version
+        )
 
     def log(self, visit: CurrentVisit, name: str, before: Before = None) -> Response:
         draft = self.drafts.read(name)
@@ -213,7 +221,7 @@ class StudyPages:
             await asyncio.to_thread(self.drafts.delete, name, version, visit.account.name)
         except Conflict as conflict:
             return _delete_page(visit, conflict.current, await self._standing(name), 409)
-        return visit.go("/", f"{name} was deleted.")
+        return visit.go("/", "%(title)s was deleted.", title=name)
 
 
 def conflict_page(visit: Visit, conflict: Conflict) -> Response:

@@ -1,20 +1,22 @@
 """Study designs written by researchers, parsed without revealing the server's files."""
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from cheaptalk.learning.policy import policy_file, policy_names, read_policy
 from cheaptalk.rules.errors import Location, shown
 from cheaptalk.studies.study import Study, StudyError, parse_study
 from cheaptalk.styles.template_files import named_files
+from cheaptalk.web.laboratory.library import with_contents
 from cheaptalk.yaml_files import parse_yaml
 
 FILES = (".yaml", ".yml")
 """Suffixes by which a roster is a file instead of a name."""
 
 
-def read_design(name: str, text: str) -> Study:
-    """Parse a study design that was submitted from a browser.
+def read_design(name: str, text: str, laboratory: Path | None = None) -> Study:
+    """Parse a study design that was submitted from a browser, with files of the laboratory.
 
     No error says whether a file exists on the server, or what the file contains. The design must
     contain the study's name in the laboratory.
@@ -25,6 +27,7 @@ def read_design(name: str, text: str) -> Study:
         raise StudyError(str(error)) from None
     if isinstance(data, Mapping):
         check_references(data)
+        data = with_contents(data, laboratory)
     study = parse_study(data, name)
     if study.name != name:
         problem = f"must be {name}, the study's name here, not {study.name}"

@@ -68,7 +68,7 @@ class Laboratory:
         await self._stack.enter_async_context(self.outputs)
         for name in self.folder.names():
             try:
-                study = read_design(name, self.launched(name) or "")
+                study = read_design(name, self.launched(name) or "", self.folder.path)
                 if study.people is not None:
                     await self._open(name, study)
             except Exception as error:  # noqa: BLE001 - a damaged study must not affect the others
@@ -96,10 +96,10 @@ class Laboratory:
             CheaptalkError: the change affects participants or a run in progress.
         """
         async with self._launching:
-            study = read_design(name, text)
+            study = read_design(name, text, self.folder.path)
             before = self.launched(name)
             if before != text:
-                if before is None or not _is_compatible(name, before, study):
+                if before is None or not self._is_compatible(name, before, study):
                     await self._expect_unused(name)
                 await self._close(name)
                 self._write(name, text)
@@ -111,6 +111,13 @@ class Laboratory:
                 raise
             self.broken.pop(name, None)
             return study
+
+    def _is_compatible(self, name: str, before: str, study: Study) -> bool:
+        try:
+            launched = read_design(name, before, self.folder.path)
+        except StudyError:
+            return False
+        return _without_recruitment(launched) == _without_recruitment(study)
 
     def _write(self, name: str, text: str | None) -> None:
         path = self.folder.path / f"{name}.yaml"
@@ -195,13 +202,6 @@ class Laboratory:
                 shutil.rmtree(path)
             else:
                 path.unlink(missing_ok=True)
-
-
-def _is_compatible(name: str, before: str, study: Study) -> bool:
-    try:
-        return _without_recruitment(read_design(name, before)) == _without_recruitment(study)
-    except StudyError:
-        return False
 
 
 def _without_recruitment(study: Study) -> Study:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -30,13 +30,17 @@ from cheaptalk.studies.people.path import (
 from cheaptalk.studies.people.pay import dues, game_cents
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.people.steps import QUIZZES, FirstName, Quiz
+from cheaptalk.studies.plans.designs import design_of
+from cheaptalk.studies.plans.plan import plan
 from cheaptalk.studies.study import Study, StudyError
 from cheaptalk.styles.writing import PLAIN, Writing
 from cheaptalk.web.participants.people import Participant, Refused, group_of, is_broken
+from cheaptalk.web.participants.places import Places
 from cheaptalk.web.participants.quotas import Quotas
 from cheaptalk.web.rooms.links import new_name
 from cheaptalk.web.rooms.room_manager import RoomManager
 from cheaptalk.web.rooms.rooms import Room, Stage
+from cheaptalk.web.rooms.table_templates import TableTemplate
 from cheaptalk.web.typed_numbers import plain_numbers
 
 LOG = logging.getLogger(__name__)
@@ -69,11 +73,18 @@ class Experiment:
         self.keep_until: float | None = None
         self.people: dict[str, Participant] = {}
         self.chance = Chance(f"{study.seed}/people")
-        self.quotas = Quotas(self.protocol, room_manager.table_templates.values(), self.chance)
+        templates = room_manager.table_templates.values()
+        self.places: Places | None = None
+        if self.protocol.games.design != "arrival":
+            design = design_of(study, plan(study).matches)
+            assert design is not None
+            self.places = Places(self.protocol, templates, self.chance, design)
+        self.quotas = self.places or Quotas(self.protocol, templates, self.chance)
         self.reserved_names = {
-            table_template.game.called(seat)
+            language.called(table_template.shown.called(seat))
             for table_template in room_manager.table_templates.values()
             for seat in table_template.seated
+            for language in room_manager.languages.values()
         }
         self._admitting = asyncio.Lock()
         self.orphaned: set[str] = set()
@@ -173,7 +184,10 @@ class Experiment:
             actor = next(member.name for member in table.game.actors if member.seat == play["seat"])
             events = [moment.event for moment in table.heard[actor]]
             rng = self.chance("quiz", person.code, stop.game)
-            item = QUIZZES[table.game.name](table.game, play["seat"], events, rng)
+            formats = {
+                code: language.writing for code, language in self.room_manager.languages.items()
+            }
+            item = QUIZZES[table.game.name](table.game, play["seat"], events, rng, formats)
             person.quiz = Page(stop.name, stop.visit, stop.game, stop.step, (item,))
         return person.quiz
 
@@ -203,7 +217,8 @@ class Experiment:
     async def _answer_page(
         self, person: Participant, page: Page, fields: Mapping[str, str], writing: Writing
     ) -> bool:
-        numbers = [item.name for item in page.items if item.number is not None]
+        typed = (item for item in page.items if item.answer.typed)
+        numbers = [column for item in typed for column in item.columns.values()]
         try:
             values = plain_numbers(fields, numbers, writing)
             answer, correct = read_page(page, values, self.reserved_names)
@@ -278,18 +293,20 @@ class Experiment:
         """Complete automatic steps and seat the participant; the caller must hold their lock."""
         stop = person.journey.stop
         if isinstance(stop, Assign):
-            treatment = self.quotas.assign(person, stop.game)
-            if treatment is None:
-                await self.record_answer(person, {"treatment": None})
+            assignment = self.quotas.assign(person, stop.game)
+            if assignment is None:
+                if not self.quotas.may_wait(person):
+                    await self.record_answer(person, {"treatment": None})
                 return
             play = {
                 "number": stop.game,
-                "treatment": treatment.name,
-                "game": treatment.game,
+                "treatment": assignment.answer["treatment"],
+                "game": assignment.game,
                 "state": "assigned",
                 "assigned": time.time(),
+                **assignment.play,
             }
-            await self.record_answer(person, {"treatment": treatment.name}, play=play)
+            await self.record_answer(person, assignment.answer, play=play)
         elif isinstance(stop, Play) and person.visitor.room is None:
             await self._seat(person, stop)
         elif isinstance(stop, Page) and isinstance(stop.step, Quiz):
@@ -308,8 +325,16 @@ class Experiment:
             else:
                 await self.advance(person)
 
+    def template_of(self, person: Participant) -> TableTemplate | None:
+        """Return the table template of a participant's latest game; None before the first."""
+        assigned = person.journey.assigned
+        if assigned is None:
+            return None
+        name = assigned.answer.get("template", assigned.answer["treatment"])
+        return self.room_manager.table_templates.get(name)
+
     async def _seat(self, person: Participant, stop: Play) -> None:
-        table_template = self.room_manager.table_templates.get(person.plays[stop.game]["treatment"])
+        table_template = self.template_of(person)
         if table_template is None:
             LOG.warning("the study no longer has the treatment of participant %s", person.code)
             return
@@ -318,19 +343,79 @@ class Experiment:
             await self.settle(person, "partner_left")
             return
         rng = self.chance("place", person.code, stop.game)
-        person.waits_since = time.time()
+        if person.waits_since < person.journey.responses[-1].answered:
+            person.waits_since = time.time()
+        wanted, partners = None, None
+        if self.places is not None:
+            if self.places.waiting_group(person) is not None:
+                return
+            wanted = self.places.seat_of(person, table_template)
+            partners = self.places.partners(person)
+        if partners is not None and not self._can_play(table_template, wanted, partners):
+            await self.settle(person, "partner_left")
+            return
         for room in list(self.room_manager.rooms.values()):
             if room.table_template is table_template and room.stage is Stage.WAITING:
                 self.room_manager.sweep(room)
                 suits = all(
-                    other.cohort == person.cohort and group_of(other, self.people) == group
+                    other.cohort == person.cohort
+                    and group_of(other, self.people) == group
+                    and (partners is None or other in partners)
                     for other in self._people_in(room)
                 )
-                if room.free and suits:
-                    await self.room_manager.join(room, person.visitor, rng.pick(room.free))
+                free = [seat for seat in room.free if wanted in (None, seat)]
+                if free and suits and (partners is None or any(self._people_in(room))):
+                    await self.room_manager.join(room, person.visitor, rng.pick(free))
+                    await self._fill_if_alone(person, room)
                     return
-        seat = rng.pick(table_template.human_seats)
-        await self.room_manager.open(table_template, person.visitor, seat)
+        seat = wanted or rng.pick(table_template.human_seats)
+        room = await self.room_manager.open(table_template, person.visitor, seat)
+        await self._fill_if_alone(person, room)
+
+    def _can_play(
+        self,
+        template: TableTemplate,
+        seat: str | None,
+        partners: Sequence[Participant | None],
+    ) -> bool:
+        """Return whether a match can start: no partner has left, or programs can replace them."""
+        others = {*template.human_seats} - {seat}
+        replaceable = self.protocol.games.lobby.substitutes and others <= {*template.substitutes}
+        return replaceable or None not in partners
+
+    async def _fill_if_alone(self, person: Participant, room: Room) -> None:
+        """Start a match with programs in the seats of partners who have left."""
+        partners = None if self.places is None else self.places.partners(person)
+        if partners is None or room.stage is not Stage.WAITING:
+            return
+        present = list(self._people_in(room))
+        if None in partners and all(other in present for other in partners if other):
+            await self.room_manager.fill(room)
+
+    async def retry(self, person: Participant) -> None:
+        """Assign or seat a waiting participant, or end their game, after others have left."""
+        if self.places is None or not isinstance(person.journey.stop, Assign | Play):
+            return
+        async with person.lock:
+            stop, room = person.journey.stop, person.visitor.room
+            if not person.visitor.present:
+                if isinstance(stop, Assign) and not self.places.may_wait(person):
+                    await self.record_answer(person, {"treatment": None})
+            elif isinstance(stop, Assign):
+                await self.advance(person)
+            elif room is None:  # groups that wait start as soon as their last member is ready
+                if self.places.has_started(person):
+                    await self.advance(person)
+            elif room.stage is Stage.WAITING and self.plays_in(person, room):
+                partners = self.places.partners(person)
+                seat = room.seat_of(person.visitor) if room.has_seat(person.visitor) else None
+                if partners is None or seat is None:
+                    return
+                if self._can_play(room.table_template, seat, partners):
+                    await self._fill_if_alone(person, room)
+                    return
+                await self.room_manager.leave(person.visitor)
+                await self.settle(person, "partner_left")
 
     def _people_in(self, room: Room) -> Iterator[Participant]:
         visitors = filter(None, room.visitors.values())

@@ -4,31 +4,34 @@ import asyncio
 import hmac
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from functools import partial
-from itertools import chain, takewhile
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from babel.dates import format_datetime
-from babel.units import format_unit
 from fastapi import HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from markupsafe import Markup
 
 from cheaptalk.players import PersonSeat
 from cheaptalk.rules import game_title
-from cheaptalk.studies.people.items import Words, in_language
-from cheaptalk.studies.people.path import End, GoOn, Page
+from cheaptalk.studies.people.answers import RANGE
+from cheaptalk.studies.people.conditions import hold
+from cheaptalk.studies.people.files import template_text
+from cheaptalk.studies.people.items import Item
+from cheaptalk.studies.people.page_templates import render_page
+from cheaptalk.studies.people.path import Assign, End, GoOn, Page
 from cheaptalk.studies.people.pay import Due, bonus_of, dues, dues_if_ended
 from cheaptalk.studies.people.protocol import ANY_ID, Ending, Protocol, cents
-from cheaptalk.studies.people.steps import Comprehension, Instructions
+from cheaptalk.studies.people.steps import Comprehension, CustomPage, Instructions, Quiz
+from cheaptalk.studies.people.texts import in_language
 from cheaptalk.web.participants.experiment import missing_id, study_changed
 from cheaptalk.web.participants.people import Participant, Refused
 from cheaptalk.web.participants.supervisor import Supervisor
+from cheaptalk.web.participants.texts import Images, PageTexts, clock, day_text, plain_prose
 from cheaptalk.web.posted import LoginThrottle, asker, posted_form
 from cheaptalk.web.rooms.addresses import Address
 from cheaptalk.web.rooms.languages import Language
@@ -43,8 +46,6 @@ OWN_STYLE = (FOLDER / "static" / "participants.css").read_text(encoding="utf-8")
 PAGE_STYLE = STYLE + Markup(OWN_STYLE)  # noqa: S704 - our own file
 COOKIE = "participant"
 COOKIE_SECONDS = 90 * 24 * 3600
-AMOUNTS = ("base", "game", "aborted", "max")
-"""Amounts that a study's texts can contain in braces, such as ``{base}``, besides ``{waiting}``."""
 START_COOKIE = "participant-"
 """Prefix of the cookie that only the browser has in which a participant started."""
 ENTRY = "entry/"
@@ -71,20 +72,8 @@ class ParticipantPages(RoomPages):
         self.experiment = supervisor.experiment
         self.protocol = self.experiment.protocol
         self.guesses = LoginThrottle(GUESSES, GUESS_SECONDS, time.monotonic)
+        self.images = Images(self.protocol)
         super().__init__(self.experiment.room_manager, links, address, title)
-
-    def localized(self, words: Words, code: str) -> str:
-        """Return a text in a language, with amounts, waiting times and deadlines filled in."""
-        text, pay = in_language(words, code), self.protocol.pay
-        if "{" not in text:
-            return text
-        amounts = {name: getattr(pay, name) for name in AMOUNTS}
-        for name, amount in (amounts | {"waiting": pay.ended.get("timed_out")}).items():
-            text = text.replace(f"{{{name}}}", self.languages[code].paid(cents(amount or 0)))
-        waits = 60 * self.protocol.games.lobby.minutes
-        for name, seconds in (("lobby", waits), ("deadline", self.deadline)):
-            text = text.replace(f"{{{name}}}", duration(seconds, code))
-        return text
 
     @property
     def deadline(self) -> float:
@@ -96,14 +85,31 @@ class ParticipantPages(RoomPages):
     def render(
         self, request: Request, template: str, status: int = 200, me: str = "", **values: Any
     ) -> HTMLResponse:
-        code = self.language(request).code
+        language = self.language(request)
+        code = language.code
+        texts = self.texts(request, values.get("participant"))
+        logo = self.protocol.logo
         common = {
             "contact": self.protocol.contact,
             "title": in_language(self.protocol.title, code) or self.title,
-            "words": partial(self.localized, code=code),
+            "logo": texts.image_url(logo) if logo else "",
+            "words": texts.inline,
+            "prose": texts.block,
+            "question_texts": texts.question,
+            "range_problem": RANGE,
             "clock": partial(clock, code=code),
+            "day": partial(day_text, code=code),
         }
         return super().render(request, template, status, me, **common | values)
+
+    def texts(self, request: Request, person: Participant | None = None) -> PageTexts:
+        """Return the study's texts in the page's language, with the participant's values."""
+        values = {} if person is None else person.journey.values
+        images = partial(self.images.url, root_of(request))
+        return PageTexts(self.protocol, self.language(request), self.deadline, values, images)
+
+    async def image(self, request: Request, name: str) -> Response:
+        return self.images.response(name)
 
     async def refused(self, request: Request, error: Exception) -> Response:
         if not isinstance(error, Refused):
@@ -286,7 +292,7 @@ class ParticipantPages(RoomPages):
             "number": person.visitor.notifier.number,
             "number_of_page": len(person.journey.responses),
             "wrong": (),
-            "kept": {},
+            "entered": lambda name: person.entered.get(name, ""),
             "earned": 0 if drawn else sum(in_games.values()),
             "drawn": drawn,
             "withdrawn_pay": sum(
@@ -327,27 +333,30 @@ class ParticipantPages(RoomPages):
                 page = self.experiment.page_of(person)
                 values: dict[str, Any] = {"page": page, "wrong": page.wrong, "of": 1, "read": ()}
                 if isinstance(page.step, Instructions):
-                    values["paragraphs"] = list(
-                        self._instructions(request, person, page, page.step)
-                    )
+                    values["text"] = self._instructions(request, person, page, page.step)
                     values["of"] = len(page.step.pages) + page.step.game
                 elif isinstance(page.step, Comprehension):
                     steps = takewhile(lambda step: step is not page.step, self.protocol.steps)
-                    shown = (step.pages for step in steps if isinstance(step, Instructions))
-                    values["read"] = list(chain.from_iterable(shown))
-                if page.attempt:
-                    previous = person.journey.responses[-1].answer
-                    write = self.language(request).writing.local
-                    values["kept"] = {
-                        name: write(f"{value:.15g}") if isinstance(value, float) else str(value)
-                        for name, value in previous.items()
-                        if name not in page.wrong and value is not None
-                    }
+                    known = person.journey.values
+                    values["read"] = [
+                        text
+                        for step in steps
+                        if isinstance(step, Instructions) and hold(step.when, known)
+                        for text in step.pages
+                    ]
+                elif isinstance(page.step, CustomPage):
+                    values["own_page"] = partial(self._custom_page, request, person, page)
+                elif isinstance(page.step, Quiz):
+                    plain = self.texts(request).plain  # a quiz may quote a player
+                    values |= {"words": plain, "question_texts": lambda ask: (plain(ask), "")}
+                if page.attempt and not person.entered:
+                    kept = self._earlier_answers(request, person, page)
+                    values["entered"] = lambda name: kept.get(name, "")
                 return "step.html.jinja", values
             case GoOn(visit=visit, game=game):
                 played = sum(response.visit == visit for response in person.journey.games)
                 games, limits = self.protocol.games, self.protocol.limits
-                remaining = min(games.max - played, limits.games - game)
+                remaining = min(games.count - played, limits.games - game)
                 return "go_on.html.jinja", {"played": played, "left": remaining}
             case End() as end:
                 return "end.html.jinja", self._end(person, end)
@@ -355,7 +364,10 @@ class ParticipantPages(RoomPages):
         substitutes = room is not None and set(room.free) <= set(room.table_template.substitutes)
         return "waiting.html.jinja", {
             "room": room,
-            "waited": room is not None and self.supervisor.has_waited(person),
+            "group": self.supervisor.waiting_group(person),
+            "waitlist": isinstance(person.journey.stop, Assign),
+            "waited": self.supervisor.has_waited(person),
+            "skips": self.supervisor.may_skip(person),
             "may_go": self.supervisor.may_leave_at(person),
             "minutes": lobby.minutes,
             "waiting_pay": cents(self.protocol.pay.ended.get("timed_out", 0)),
@@ -367,26 +379,50 @@ class ParticipantPages(RoomPages):
         name = person.journey.stop.name
         return (names.index(name) + 1, len(names)) if name in names else None
 
+    def _earlier_answers(self, request: Request, person: Participant, page: Page) -> dict[str, str]:
+        """Return the correct answers of the last attempt, as texts of form fields."""
+        previous = person.journey.responses[-1].answer
+        write = self.language(request).writing.local
+        kept = {}
+        for item in page.items:
+            for column in item.columns.values() if item.name not in page.wrong else ():
+                if (value := previous.get(column)) is not None:
+                    text = f"{value:.15g}" if isinstance(value, float) else str(value)
+                    kept[column] = write(text) if item.answer.typed else text
+        return kept
+
+    def _custom_page(
+        self, request: Request, person: Participant, page: Page, render: Callable[[Item], Markup]
+    ) -> Markup:
+        """Return the page of the researcher's template, whose fields ``render`` renders."""
+        assert isinstance(page.step, CustomPage)
+        texts = self.texts(request, person)
+        template = template_text(texts.plain(page.step.template), self.protocol.files) or ""
+        fields = {item.name: render(item) for item in page.items}
+        return render_page(template, fields, texts.value, texts.image_url, texts.language.code)
+
     def _instructions(
         self, request: Request, person: Participant, page: Page, step: Instructions
-    ) -> Iterator[str]:
-        language = self.language(request)
+    ) -> Markup:
+        language, texts = self.language(request), self.texts(request, person)
         if page.part < len(step.pages):
-            paragraphs = self.localized(step.pages[page.part], language.code).strip().split("\n\n")
+            text = in_language(step.pages[page.part], language.code).strip()
+            first, _, last = text.rpartition("\n\n") if page.items else ("", "", text)
+            blocks = [texts.block(first), texts.block(last)]
         else:
             paragraphs = list(self._game_description(person, language))
+            blocks = [plain_prose(*paragraphs[:-1]), plain_prose(paragraphs[-1])]
         if page.items:
             hint = language.text(
                 "To show that you have read this page, write only the word \u201c%(word)s\u201d in "
                 "the text box below, even if its label asks for something else."
             )
-            paragraphs.insert(len(paragraphs) - 1, hint % {"word": step.code_word})
-        yield from paragraphs
+            blocks.insert(1, plain_prose(hint % {"word": step.code_word}))
+        return Markup().join(blocks)
 
     def _game_description(self, person: Participant, language: Language) -> Iterator[str]:
-        number, templates = person.journey.stop.game, self.room_manager.table_templates
-        treatment = person.plays[number]["treatment"] if number else ""
-        table_template = templates.get(treatment) or next(iter(templates.values()))
+        templates = self.room_manager.table_templates
+        table_template = self.experiment.template_of(person) or next(iter(templates.values()))
         game = table_template.game
         yield introduced(language, game, "gist") or gist(game)
         yield introduced(language, game, "about") or about(game)
@@ -436,7 +472,7 @@ class ParticipantPages(RoomPages):
     async def page(self, request: Request, token: str) -> Response:
         person = self.participant(request, token)
         posted = await posted_form(request, self.posts, person.code)
-        number = posted.pop("number", "")
+        number = posted.pop("page-number", "")
         if NUMBER.fullmatch(number):
             writing = self.language(request).writing
             if await self.experiment.answer(person, int(number), posted, writing):
@@ -506,24 +542,6 @@ def expect_legal(values: Iterable[str]) -> None:
     """Raise :class:`Refused` if a link's parameters are too long or contain invalid characters."""
     if not all(re.fullmatch(ANY_ID, value) for value in values):
         raise Refused("This link is incomplete. Use the complete link that you received.", 400)
-
-
-def duration(seconds: float, code: str) -> str:
-    """Format a duration in a language.
-
-    >>> duration(180, "de"), duration(90, "en")
-    ('3 Minuten', '90 seconds')
-    """
-    minutes, remainder = divmod(seconds, 60)
-    if remainder or not minutes:
-        return format_unit(seconds, "duration-second", locale=code)
-    return format_unit(minutes, "duration-minute", locale=code)
-
-
-def clock(moment: float, code: str) -> str:
-    """Format a time in a language, in the server's time zone."""
-    local_time = datetime.fromtimestamp(moment).astimezone()
-    return format_datetime(local_time, "short", locale=code)
 
 
 def completion_codes(links: Links, protocol: Protocol, person: Participant) -> list[str]:

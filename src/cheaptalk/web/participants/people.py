@@ -60,7 +60,7 @@ class Participant:
     flags: list[str] = field(default_factory=list)
     shown_at: float | None = None
     entered: Mapping[str, str] = field(default_factory=dict)
-    problems: Mapping[str, str] = field(default_factory=dict)
+    problems: Mapping[str, str | dict[str, str]] = field(default_factory=dict)
     prompt_due: float | None = None
     begun: float = 0.0
     went_on: float = 0.0

@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from math import ceil
+from typing import Any, NamedTuple
 
 from cheaptalk.rules import Chance
 from cheaptalk.studies.people.assignment import Treatment, assign
@@ -16,6 +17,20 @@ STAYING = ("complete", "partner_left", "technical")
 """Endings of participants who still count toward their treatments."""
 STATES = ("assigned", "playing", "finished")
 """States of games that count toward a treatment."""
+
+
+class Assignment(NamedTuple):
+    """An assignment of a participant to a treatment for one game.
+
+    Attributes:
+        game: the game's name.
+        answer: the recorded response, with the name of the ``treatment``.
+        play: further columns of the participant's game.
+    """
+
+    game: str
+    answer: dict[str, Any]
+    play: dict[str, Any]
 
 
 class Quotas:
@@ -64,21 +79,27 @@ class Quotas:
         ]
         return max(played) + hours * HOUR if played and hours else 0.0
 
-    def assign(self, person: Participant, game: int) -> Treatment | None:
+    def assign(self, person: Participant, game: int) -> Assignment | None:
         """Assign a participant to a treatment for a game; return None if none is available."""
         now, previous, games = time.time(), person.journey.assigned, self.protocol.games
         allowed = [item for item in self.treatments if self._free_from(person, item) <= now]
         if games.same_treatment and previous and previous.visit == person.journey.stop.visit:
             name = previous.answer["treatment"]
-            return next((item for item in allowed if item.name == name), None)
+            treatment = next((item for item in allowed if item.name == name), None)
+            return None if treatment is None else _assignment(treatment)
         played = Counter(play["treatment"] for play in person.plays.values())
         draw = self.chance("assignment", person.code, game)
         treatment = assign(allowed, self.filled, played, draw)
-        if treatment is not None:  # counted at once, before the next participant is assigned
-            filled, completed, active = person.counted
-            self.filled[treatment.name] += 1
-            person.counted = (*filled, treatment.name), completed, active
-        return treatment
+        if treatment is None:
+            return None
+        filled, completed, active = person.counted  # counted before the next one is assigned
+        self.filled[treatment.name] += 1
+        person.counted = (*filled, treatment.name), completed, active
+        return _assignment(treatment)
+
+    def may_wait(self, person: Participant) -> bool:
+        """Return whether a participant may wait for a place that becomes free."""
+        return False
 
     def update(self, person: Participant) -> None:
         stays = person.ending is None or person.ending in STAYING
@@ -108,3 +129,7 @@ class Quotas:
         self._completed += completed - before[1]
         self._active += active - before[2]
         person.counted = filled, completed, active
+
+
+def _assignment(treatment: Treatment) -> Assignment:
+    return Assignment(treatment.game, {"treatment": treatment.name}, {})

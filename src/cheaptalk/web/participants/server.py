@@ -67,6 +67,7 @@ def make_experiment(
     app.get("/")(pages.entry)
     app.post("/enter")(pages.enter)
     app.get("/gone")(pages.gone)
+    app.get("/images/{name}")(pages.image)
     app.get("/p/{token}")(pages.visitor)
     app.get("/p/{token}/events")(pages.events)
     app.post("/p/{token}/answer")(pages.answer)

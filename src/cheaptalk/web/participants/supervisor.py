@@ -9,10 +9,12 @@ from cheaptalk.records.people import participants as rows
 from cheaptalk.records.people.participants import Progress, erase
 from cheaptalk.records.people.payouts import lines_of
 from cheaptalk.rules import CheaptalkError
-from cheaptalk.studies.people.items import in_language, same_words
+from cheaptalk.studies.people.answers import same_words
 from cheaptalk.studies.people.path import ENDED, Play
 from cheaptalk.studies.people.protocol import Ending
 from cheaptalk.studies.people.steps import Attention
+from cheaptalk.studies.people.texts import in_language
+from cheaptalk.styles.languages import SOURCE
 from cheaptalk.web.participants.experiment import Experiment
 from cheaptalk.web.participants.people import Notice, Participant
 from cheaptalk.web.participants.restoration import forget, forget_visit
@@ -76,6 +78,7 @@ class Supervisor:
             return
         if self.protocol.games.fixed_groups:
             await self.experiment.leave_broken_group(person)
+        await self.experiment.retry(person)
         attention = self.protocol.games.attention
         if person.prompt_due is not None and now >= person.prompt_due:
             person.prompt_due = None
@@ -99,7 +102,9 @@ class Supervisor:
         await self._notify(person, "message", text, None, None)
 
     async def prompt(self, person: Participant, prompt: Attention) -> None:
-        text = in_language(prompt.text, person.visitor.language).replace("{word}", prompt.word)
+        code = person.visitor.language or SOURCE
+        text = self.experiment.room_manager.languages[code].text(in_language(prompt.text, code))
+        text = text.replace("{word}", prompt.word)
         await self._notify(person, "attention", text, prompt.word, time.time() + prompt.seconds)
 
     async def _notify(
@@ -161,18 +166,35 @@ class Supervisor:
         await self.await_settlement(person)
         async with person.lock:
             room = person.visitor.room
-            if room is None or not self.experiment.plays_in(person, room):
+            in_group = room is None and self.waiting_group(person) is not None
+            if not (in_group or self.experiment.plays_in(person, room)):
                 return
-            waited = room.stage is Stage.WAITING and self.has_waited(person)
+            waits = room is None or room.stage is Stage.WAITING
+            waited = waits and self.has_waited(person)
+            state = "timed_out" if waited else "left"
+            if waited and self.may_skip(person):
+                state, waited = "partner_left", False
             await self.experiment.room_manager.leave(person.visitor)
-            await self.experiment.settle(person, "timed_out" if waited else "left", waited=waited)
-            person.visitor.room = None
+            await self.experiment.settle(person, state, waited=waited)
+            if not waits:  # otherwise, the participant may have a seat in the next game
+                person.visitor.room = None
 
     async def await_settlement(self, person: Participant) -> None:
         """If the participant's match has ended, wait until its result is recorded."""
         room = person.visitor.room
         if room is not None and room.over and room.stage is not Stage.BROKEN:
             await until(lambda: not self.experiment.plays_in(person, room), person.visitor.notifier)
+
+    def waiting_group(self, person: Participant) -> tuple[int, int] | None:
+        """Return the number of ready members and the size of a matching group that waits."""
+        places = self.experiment.places
+        if places is None or not isinstance(person.journey.stop, Play):
+            return None
+        return places.waiting_group(person)
+
+    def may_skip(self, person: Participant) -> bool:
+        """Return whether a participant who has waited in vain goes on to the next game."""
+        return self.protocol.games.rematches and self.waiting_group(person) is None
 
     def has_waited(self, person: Participant) -> bool:
         return time.time() >= self.may_leave_at(person)
@@ -227,6 +249,12 @@ class Supervisor:
             raise CheaptalkError(
                 f'"{cohort}" is not a cohort of this study; expected one of '
                 f"{', '.join(self.protocol.cohorts)}"
+            )
+        places = self.experiment.places
+        if places is not None and places.place_of(person) is not None:
+            raise CheaptalkError(
+                "the participant has a place in the design of their cohort; move participants "
+                "before their first game"
             )
         async with person.lock:
             room, stop = person.visitor.room, person.journey.stop

@@ -1,131 +1,155 @@
-"""Languages of web pages, based on translation catalogues.
-
-Catalogues are in ``locale/CODE/LC_MESSAGES``: ``rooms.po`` for the pages, ``games.po`` for
-descriptions of games, ``refusals.po`` for reasons why the rules reject an answer, and
-``participants.po`` for everything outside games. They are compiled when they are loaded. English
-has only a catalogue of rejection reasons, because models read the original texts.
-"""
+"""Languages of web pages: translated texts, and formats of numbers and amounts."""
 
 import re
-from functools import cache
-from gettext import GNUTranslations
-from io import BytesIO
-from itertools import pairwise
+from collections.abc import Iterable, Mapping
+from functools import cache, cached_property
+from gettext import NullTranslations
 from pathlib import Path
 
 import jinja2
 from babel import Locale
 from babel.core import negotiate_locale
-from babel.messages.mofile import write_mo
-from babel.messages.pofile import read_po
-from babel.numbers import get_currency_name, get_currency_symbol
 
 from cheaptalk.reports.pages import environment
-from cheaptalk.styles.templates import writing
-from cheaptalk.styles.writing import Writing
+from cheaptalk.rules.game_spec import LANGUAGES
+from cheaptalk.styles.languages import DOLLARS, POINTS, SOURCE, translations, writing, writing_in
+from cheaptalk.styles.writing import Writing, plural
 from cheaptalk.text import capital, fixed
 from cheaptalk.web.rooms.forms import option_label
 
-LOCALE = Path(__file__).parent / "locale"
-CATALOGUES = ("rooms", "games", "refusals", "participants")
 UNREAD = "no answer could be read from the reply: "
 """Prefix of reasons why a model's response cannot be parsed; omitted for forms."""
-NAMED = re.compile(r'"[^"]*"|player_\d+(?:, player_\d+)*|-?\d+(?:,\d{3})*(?:\.\d+)?')
-"""The variable parts of a rejection reason: quoted names, players and numbers."""
+TOKEN = re.compile(
+    r'"(?P<name>[^"]*)"|(?P<players>player_\d+(?:, player_\d+)*)'
+    r"|(?P<chips>\d+|no) (?P<colour>[\w -]{1,20}?) chips?\b"
+    r"|(?P<items>\d+) (?P<kind>book|hat|ball)s?\b"
+    r"|(?<=the colours are )(?P<colours>.+)|(?P<number>-?\d+(?:,\d{3})*(?:\.\d+)?)"
+)
+"""The variable parts of rules' and scripts' sentences, which catalogues write as ``{}``."""
 PLAYER = re.compile(r"player_\d+")
-DOLLARS = "USD"
-"""Default currency of the amounts in games."""
-COUNTED = re.compile(r"(%\((?:num|rounds|players)\)s) (?=[^\W\d])")
-"""The space between a number and its unit."""
-SOURCE = "en"
-"""The language of the source texts."""
+NO_NAMES: Mapping[str, str] = {}
+MONEY = re.compile(r"\$(\d+(?:,\d{3})*(?:\.\d+)?)")
+"""An amount in a script's message."""
+SENTENCE_END = re.compile(r"(?<=[.?!]) +")
 
 
-class Translations(GNUTranslations):
-    """Translations with non-breaking spaces between numbers and their units."""
+def with_gaps(text: str) -> str:
+    """Return a sentence of rules or scripts as in catalogues.
 
-    def gettext(self, message: str) -> str:
-        return _unbroken(super().gettext(message))
-
-    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
-        return _unbroken(super().ngettext(msgid1, msgid2, n))
-
-    def pgettext(self, context: str, message: str) -> str:
-        return _unbroken(super().pgettext(context, message))
-
-
-def _unbroken(text: str) -> str:
-    return COUNTED.sub("\\1\xa0", text)
-
-
-def plural(value: float) -> int:
-    """Return the number by which gettext selects singular or plural; 2 for fractions.
-
-    >>> plural(1), plural(1.0), plural(0.5), plural(0)
-    (1, 1, 2, 0)
+    >>> with_gaps("you hold only 2 red chips"), with_gaps('"price" must be 5 or less, not 7')
+    ('you hold only {}', '{} must be {} or less, not {}')
     """
-    return int(value) if value == int(value) else 2
+    return TOKEN.sub("{}", text)
 
 
 class Language:
-    """A language of web pages.
+    """A language of web pages, for a study with a given currency.
 
-    ``style`` is the prompt style of the games in this language, such as ``german``.
+    Args:
+        code: the code of the language, as in Unicode's CLDR.
+        currency: the currency in which people are paid.
+        points: whether amounts in games are points instead of money.
+
+    Attributes:
+        direction: the direction of writing, ``ltr`` or ``rtl``.
+        writing: the formats of numbers, and of amounts in games.
+        money: the formats of payments.
     """
 
-    def __init__(self, code: str, currency: str = DOLLARS) -> None:
+    def __init__(self, code: str, currency: str = DOLLARS, *, points: bool = False) -> None:
         locale = Locale.parse(code)
         self.code = code
-        self.currency = currency
+        self.direction: str = locale.text_direction
+        self.unit = POINTS if points else currency
         self.name = (locale.get_language_name(code) or code).capitalize()
-        self.style = (locale.get_language_name(SOURCE) or code).lower()
-        self.writing = writing(self.style)
-        if currency != DOLLARS:
-            sign = get_currency_symbol(currency, locale)
-            self.writing = self.writing._replace(
-                sign=f"{sign}\xa0" if sign[-1].isalpha() and self.writing.sign_first else sign,
-                coin=get_currency_name(currency, 1, locale),
-                coins=get_currency_name(currency, 2, locale),
-            )
-        self.words = _translations(code)
+        self.writing = writing_in(code, self.unit)
+        self.money = writing_in(code, currency)
+
+    @cached_property
+    def words(self) -> NullTranslations:
+        """The translations of all texts."""
+        return translations(self.code)
 
     def text(self, message: str) -> str:
         return self.words.gettext(message) if message else ""
+
+    def counted(self, one: str, several: str, number: int, **values: str) -> str:
+        """Return a text with a number, in the singular or plural."""
+        return self.words.ngettext(one, several, number) % ({"num": number} | values)
 
     def unclear(self, written: str) -> str:
         _ = self.text
         message = _("%(written)s is ambiguous; write numbers like this: %(example)s")
         return message % {"written": written, "example": self.writing.number(1234.5)}
 
-    def refusal(self, reason: str) -> str:
-        """Translate a rejection reason clause by clause; unknown clauses stay unchanged."""
-        return "; ".join(map(self._refusal, reason.removeprefix(UNREAD).split("; ")))
+    def refusal(self, reason: str, names: Mapping[str, str] = NO_NAMES) -> str:
+        """Translate a rejection reason clause by clause; unknown clauses stay unchanged.
 
-    def _refusal(self, reason: str) -> str:
-        names = map(self._name, NAMED.findall(reason))
-        return re.sub(r"\{\}", lambda _: next(names, ""), self.text(NAMED.sub("{}", reason)))
+        Args:
+            names: the names of players by seat.
+        """
+        clauses = reason.removeprefix(UNREAD).split("; ")
+        return "; ".join(self._filled(clause, names) for clause in clauses)
 
-    def _name(self, text: str) -> str:
-        if text.startswith('"'):
+    def spoken(self, message: str) -> str:
+        """Translate a script's message sentence by sentence, and show amounts in the study's unit.
+
+        Sentences that no catalogue contains stay in English.
+        """
+        shown = " ".join(self._filled(sentence) for sentence in SENTENCE_END.split(message))
+        return MONEY.sub(self._amount, shown)
+
+    def _amount(self, match: re.Match[str]) -> str:
+        return self.writing.dollars(float(match[1].replace(",", "")))
+
+    def _filled(self, sentence: str, names: Mapping[str, str] = NO_NAMES) -> str:
+        template = with_gaps(sentence)
+        translated = self.text(template)
+        if translated == template and self.code != SOURCE:
+            return sentence
+        tokens = (self._token(match, names) for match in TOKEN.finditer(sentence))
+        return re.sub(r"\{\}", lambda _: next(tokens, ""), translated)
+
+    def _token(self, match: re.Match[str], names: Mapping[str, str]) -> str:
+        found = match.groupdict()
+        if found["name"] is not None:
             before, after = self.writing.marks or '""'
-            return f"{before}{self._label(text[1:-1])}{after}"
-        if text.startswith("player_"):
-            return ", ".join(self.writing.called(capital(name)) for name in text.split(", "))
-        return self.writing.local(text)
+            return f"{before}{self._label(found['name'], names)}{after}"
+        if found["players"]:
+            seats = found["players"].split(", ")
+            return ", ".join(names.get(seat) or self.called(capital(seat)) for seat in seats)
+        if colour := found["colour"]:
+            number = int(found["chips"].replace("no", "0"))
+            one, several = "%(num)s chip (%(colour)s)", "%(num)s chips (%(colour)s)"
+            return self.counted(one, several, number, colour=self.text(colour))
+        if found["items"]:
+            kind = f"%(num)s {found['kind']}"
+            return self.counted(kind, f"{kind}s", int(found["items"]))
+        if found["colours"]:
+            return ", ".join(map(self.text, found["colours"].split(", ")))
+        return self.writing.local(found["number"])
 
-    def _label(self, name: str) -> str:
+    def _label(self, name: str, names: Mapping[str, str]) -> str:
         part = name.rpartition(".")[2]
         if PLAYER.fullmatch(part):
-            return self.writing.called(capital(part))
+            return names.get(part) or self.called(capital(part))
+        if (seat := part.partition("_")[0]) in names:
+            return names[seat]
+        translated = self.text(name)
+        if translated != name:
+            return translated
         label = capital(name)
         translated = self.text(label)
         return translated if translated != label or "_" in name else name
 
+    def called(self, name: str) -> str:
+        return self.writing.called(name)
+
     def fixed(self, value: float, decimals: int = 0) -> str:
         return self.writing.local(fixed(value, decimals))
 
-    def paid(self, cents: int) -> str:
-        return self.writing.dollars(cents / 100, exact=True)
+    def paid(self, cents: float) -> str:
+        return self.money.dollars(cents / 100, exact=True)
 
     def templates(self, *folders: Path) -> jinja2.Environment:
         templates = environment(*folders)
@@ -134,7 +158,7 @@ class Language:
         templates.filters |= {
             "dollars": self.writing.dollars,
             "fixed": self.fixed,
-            "named": self.writing.called,
+            "named": self.called,
             "number": self.writing.number,
             "option_label": option_label,
             "paid": self.paid,
@@ -147,38 +171,31 @@ class Language:
 
 
 @cache
-def languages(currency: str = DOLLARS) -> dict[str, Language]:
-    """Return all page languages by code, English first; amounts use the given currency."""
-    folders = (path.name for path in LOCALE.iterdir() if path.is_dir())
-    codes = sorted(folders, key=lambda code: (code != SOURCE, code))
-    return {code: Language(code, currency) for code in codes}
+def languages(currency: str = DOLLARS, *, points: bool = False) -> dict[str, Language]:
+    """Return all page languages by code, English first, for a study's currency."""
+    return {code: Language(code, currency, points=points) for code in LANGUAGES}
 
 
-def style_writing(style: str | None, currency: str) -> Writing:
-    """Return a prompt style's format for numbers and for amounts in a currency."""
-    for language in languages(currency).values():
-        if language.style == style:
-            return language.writing
-    local = languages(currency)[SOURCE].writing
-    return writing(style or "")._replace(sign=local.sign, coin=local.coin, coins=local.coins)
+def style_writing(style: str | None, language: Language) -> Writing:
+    """Return a prompt style's formats, with the unit of amounts on a page in a language."""
+    return writing(style or "", language.unit)
 
 
-def best_language(accepted: str, currency: str = DOLLARS) -> Language:
-    """Return the language that a browser prefers.
+def best_language(accepted: str, available: Iterable[str] = LANGUAGES) -> str:
+    """Return the code of the available language that a browser prefers.
 
     Args:
         accepted: the ``Accept-Language`` header.
 
-    >>> headers = ("de-AT,de;q=0.9,en;q=0.8", "fr, en;q=0.5", "fr", "")
-    >>> [best_language(header).code for header in headers]
+    >>> headers = ("de-AT,de;q=0.9,en;q=0.8", "ja, en;q=0.5", "ja", "")
+    >>> [best_language(header) for header in headers]
     ['de', 'en', 'en', 'en']
-    >>> best_language("en;q=0.3, de;q=0.7, *;q=0.1").code
+    >>> best_language("en;q=0.3, de;q=0.7, *;q=0.1")
     'de'
     """
     preferences = sorted(map(_weighted, accepted.split(",")), key=lambda pair: -pair[1])
     codes = [code for code, weight in preferences if weight > 0]
-    available = languages(currency)
-    return available[negotiate_locale(codes, list(available), sep="-") or SOURCE]
+    return negotiate_locale(codes, list(available), sep="-") or SOURCE
 
 
 def _weighted(part: str) -> tuple[str, float]:
@@ -187,19 +204,3 @@ def _weighted(part: str) -> tuple[str, float]:
         return code.strip(), float(weight.strip().removeprefix("q=") or 1)
     except ValueError:
         return code.strip(), 0.0
-
-
-def _translations(code: str) -> GNUTranslations:
-    catalogues = []
-    folder = LOCALE / code / "LC_MESSAGES"
-    for path in (folder / f"{name}.po" for name in CATALOGUES):
-        if code == SOURCE and not path.exists():
-            continue
-        compiled = BytesIO()
-        with path.open("rb") as file:
-            write_mo(compiled, read_po(file, locale=code))
-        compiled.seek(0)
-        catalogues.append(Translations(compiled))
-    for catalogue, fallback in pairwise(catalogues):
-        catalogue.add_fallback(fallback)
-    return catalogues[0]

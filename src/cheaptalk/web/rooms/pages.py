@@ -97,7 +97,7 @@ class RoomPages:
         self.links = links
         self.address = address
         self.title = title
-        self.languages = languages(room_manager.currency)
+        self.languages = room_manager.languages
         self.table_templates = {
             links.table_template(name): table_template
             for name, table_template in room_manager.table_templates.items()
@@ -136,7 +136,7 @@ class RoomPages:
         )
         if language is not None:
             return language
-        return best_language(request.headers.get("Accept-Language", ""), self.room_manager.currency)
+        return self.languages[best_language(request.headers.get("Accept-Language", ""))]
 
     async def refused(self, request: Request, error: Exception) -> Response:
         if isinstance(error, StoreError):

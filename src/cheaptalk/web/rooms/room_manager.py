@@ -16,9 +16,10 @@ from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store.lookup import StoreLike
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies import Plan, check, plan
+from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.presets import StudySource
 from cheaptalk.studies.runs.host import Host, open_host
-from cheaptalk.web.rooms.languages import DOLLARS
+from cheaptalk.web.rooms.languages import Language, languages
 from cheaptalk.web.rooms.links import new_code, new_name
 from cheaptalk.web.rooms.rooms import LOBBY_TIMEOUT, Room, Stage, Visitor
 from cheaptalk.web.rooms.seat_sessions import CLOSING
@@ -49,11 +50,14 @@ class RoomManager:
     """
 
     def __init__(
-        self, host: Host, table_templates: Mapping[str, TableTemplate], currency: str = DOLLARS
+        self,
+        host: Host,
+        table_templates: Mapping[str, TableTemplate],
+        page_languages: Mapping[str, Language],
     ) -> None:
         self.host = host
         self.table_templates = table_templates
-        self.currency = currency
+        self.languages = page_languages
         self.visitors: dict[str, Visitor] = {}
         self.rooms: dict[str, Room] = {}
         self.on_begin: RoomCallback = _no_callback
@@ -324,10 +328,9 @@ async def open_room_manager(
     table_templates = table_templates_of(planned)
     _check(planned, store)
     async with open_host(planned.study, store, models=models, ask_person=_nobody) as host:
-        people = planned.study.people
-        room_manager = RoomManager(
-            host, table_templates, DOLLARS if people is None else people.pay.currency
-        )
+        people = planned.study.people or Protocol(path=["games"])
+        page_languages = languages(people.pay.currency, points=people.pay.points)
+        room_manager = RoomManager(host, table_templates, page_languages)
         room_manager.restore()
         tidying = asyncio.create_task(room_manager.tidy_periodically())
         try:

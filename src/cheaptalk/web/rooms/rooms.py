@@ -16,7 +16,7 @@ from cheaptalk.rules import Game, Table
 from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.plans.seating import SeatedPlayer
 from cheaptalk.web.rooms.seat_sessions import CLOSING, PRESENT, ChangeNotifier, SeatSession
-from cheaptalk.web.rooms.table_templates import TableTemplate
+from cheaptalk.web.rooms.table_templates import TableTemplate, neutral_names
 
 LOBBY_TIMEOUT = 300.0
 """Seconds after which waiting visitors can stop waiting."""
@@ -111,15 +111,17 @@ class Room:
             return []
         game, people = self.table.game, self.seat_sessions
         seats = {actor.name: actor.seat for actor in game.actors if actor.seat not in people}
-        return [game.called(seats[actor]) for actor in self.table.pending if actor in seats]
+        shown = self.with_names(game)
+        return [shown.called(seats[actor]) for actor in self.table.pending if actor in seats]
 
     def with_names(self, game: Game) -> Game:
-        chosen = {
+        """Return a game with the names that people see: chosen, from the study, or neutral."""
+        chosen = neutral_names(game) | {
             seat: visitor.known_as
             for seat, visitor in self.visitors.items()
             if visitor and visitor.known_as
         }
-        return game.model_copy(update={"names": {**game.names, **chosen}}) if chosen else game
+        return game.model_copy(update={"names": {**game.names, **chosen}})
 
     @property
     def replaced(self) -> list[str]:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from cheaptalk.rules import Action, Event, Game, get_game
 from cheaptalk.styles import block_name
 from cheaptalk.web.rooms.forms import Field
-from cheaptalk.web.rooms.languages import DOLLARS, Language, languages
+from cheaptalk.web.rooms.languages import Language
 
 FOLDER = Path(__file__).parent / "templates"
 FILE = "screen.html.jinja"
@@ -42,7 +42,7 @@ class Screen:
         self._language = language
         self._events = [(block_name(type(event)), event) for event in events]
         seat_of = {member.name: member.seat for member in game.actors}
-        seat_names = {seat: language.writing.called(game.called(seat)) for seat in game.seats}
+        seat_names = {seat: language.called(game.called(seat)) for seat in game.seats}
         names = {name: seat_names[seat] for name, seat in seat_of.items()} | seat_names
         self._values: dict[str, Any] = {
             "all": self.all,
@@ -95,7 +95,7 @@ def introduced(language: Language, game: Game, block: str, seat: str = "") -> Ma
 
 
 def _render(game: Game, language: Language, block: str, values: Mapping[str, Any]) -> Markup | None:
-    template = screen_template(game.name, language.code, language.currency)
+    template = screen_template(game.name, language)
     if template is None or block not in template.blocks:
         return None
     text = template.render(values, block=block).strip()
@@ -103,9 +103,9 @@ def _render(game: Game, language: Language, block: str, values: Mapping[str, Any
 
 
 @cache
-def screen_template(game: str, language: str, currency: str = DOLLARS) -> jinja2.Template | None:
-    """Return a game's screen template in a language and currency; None if the game has none."""
+def screen_template(game: str, language: Language) -> jinja2.Template | None:
+    """Return a game's screen template in a language; None if the game has none."""
     folder = get_game(game).words.parent
     if not (folder / FILE).exists():
         return None
-    return languages(currency)[language].templates(folder, FOLDER).get_template(FILE)
+    return language.templates(folder, FOLDER).get_template(FILE)

@@ -8,6 +8,7 @@ from cheaptalk.players import PersonSeat
 from cheaptalk.records import player_digest
 from cheaptalk.records.identity import match_digest
 from cheaptalk.rules import Game, get_game
+from cheaptalk.rules.game_spec import LANGUAGES
 from cheaptalk.studies.plans.matches import (
     Configuration,
     NumberedInstances,
@@ -19,7 +20,6 @@ from cheaptalk.studies.plans.plan import Plan
 from cheaptalk.studies.plans.seating import SeatedPlayer
 from cheaptalk.studies.study import StudyError
 from cheaptalk.styles import style_in
-from cheaptalk.web.rooms.languages import languages
 
 MEDIUM = "browser"
 """Value of ``person`` for players in the browser: ``{person: browser}``."""
@@ -48,6 +48,11 @@ class TableTemplate:
     @property
     def game(self) -> Game:
         return self.configuration.game
+
+    @cached_property
+    def shown(self) -> Game:
+        """The game with the names of seats that people see."""
+        return self.game.model_copy(update={"names": neutral_names(self.game)})
 
     @cached_property
     def seated(self) -> dict[str, SeatedPlayer]:
@@ -92,13 +97,19 @@ class TableTemplate:
 
     def localize(self, seat: str, code: str | None) -> SeatedPlayer:
         """Return a seat's player with a language's prompt style, unless the study sets a style."""
-        seated, language = self.seated[seat], languages().get(code or "")
-        styles = get_game(self.game.name).styles
-        if seated.label not in self.localized or language is None or language.style not in styles:
+        seated, spec = self.seated[seat], get_game(self.game.name)
+        if seated.label not in self.localized or code not in LANGUAGES or code not in spec.styles:
             return seated
-        style = style_in(get_game(self.game.name), language.style)
+        style = style_in(spec, code)
         changes = {"style": style.name, "words": style.digest}
         return SeatedPlayer(seated.label, seated.spec.model_copy(update=changes))
+
+
+def neutral_names(game: Game) -> dict[str, str]:
+    """Return the names of seats that people see, such as Player 1, unless the study names seats."""
+    return dict(game.names) or {
+        seat: f"Player {number}" for number, seat in enumerate(game.seats, 1)
+    }
 
 
 def is_browser_player(seated: SeatedPlayer) -> bool:

@@ -1,12 +1,14 @@
 """A person's view of a table, based only on the observations of their seat."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from cheaptalk.players import PersonSeat
-from cheaptalk.rules import Action, CheaptalkError, Game, Moment, Table
+from msgspec import structs
+
+from cheaptalk.players import PersonSeat, StrategySeat
+from cheaptalk.rules import Action, CheaptalkError, Event, Game, Moment, Table
 from cheaptalk.rules.game_spec import LANGUAGES
 from cheaptalk.styles import style
 from cheaptalk.styles.templates import Teller
@@ -23,7 +25,7 @@ MAX_NAME_LENGTH = 200
 
 
 def answer_line(action: Action, language: Language, names: Mapping[str, str]) -> str:
-    """Format an answer as one line, such as ``Alice 60; Bob 40; “Fair?”``."""
+    """Format an answer as one line, such as ``Player 1: 60; Player 2: 40; “Fair?”``."""
     filled = [
         (field, value)
         for field in _action_fields(type(action))
@@ -34,7 +36,7 @@ def answer_line(action: Action, language: Language, names: Mapping[str, str]) ->
     before, after = language.writing.marks or '""'
     messages = [f"{before}{value}{after}" for field, value in filled if _is_message(field)]
     values = [
-        f"{language.text(field.label)} {_value_text(field, value, language, names)}"
+        f"{_label(field, language, names)}: {_value_text(field, value, language, names)}"
         for field, value in filled
         if not _is_message(field)
     ]
@@ -44,6 +46,11 @@ def answer_line(action: Action, language: Language, names: Mapping[str, str]) ->
 @cache
 def _action_fields(action: type[Action]) -> Sequence[Field]:
     return fields(action.model_json_schema())
+
+
+def _label(field: Field, language: Language, names: Mapping[str, str]) -> str:
+    """Return the label of a field, such as the name of the seat in ``alice_gain``."""
+    return names.get(field.name.partition("_")[0]) or language.text(field.label)
 
 
 def _is_message(field: Field) -> bool:
@@ -60,7 +67,7 @@ def _value_text(field: Field, value: Any, language: Language, names: Mapping[str
             return language.writing.local(readable(value))
         case Mapping():
             amounts = ((names.get(key, key), readable(amount)) for key, amount in value.items())
-            return ", ".join(f"{name} {language.writing.local(text)}" for name, text in amounts)
+            return ", ".join(f"{name}: {language.writing.local(text)}" for name, text in amounts)
         case list() | tuple():
             return ", ".join(map(str, value))
         case _:
@@ -137,9 +144,10 @@ def table_view(
     spec = room.seated(seat).spec
     assert isinstance(spec, PersonSeat)
     game = room.with_names(table.game)
-    writing = style_writing(spec.style, language.currency)
+    writing = style_writing(spec.style, language)
     teller = style(game.name, spec.style, writing).to(game, actor)
-    observations = table.heard[actor]
+    hear = _hear(room, seat, room_manager.languages.get(spec.style or "", language))
+    observations = [moment._replace(event=hear(moment.event)) for moment in table.heard[actor]]
     entries = list(_entries(teller, observations[1:], language))
     waits_for = [member.seat for member in game.actors if member.name in table.pending]
     dues = [
@@ -155,9 +163,9 @@ def table_view(
         entries,
         _count_news(entries, waiting=pending is None and not table.over),
         pending,
-        teller.tell(table.request(actor).ask.event) if pending else "",
+        teller.tell(hear(table.request(actor).ask.event)) if pending else "",
         _how(table, pending, teller) if pending else "",
-        _problem(seat_session, pending, language) if pending else "",
+        _problem(seat_session, pending, language, teller.names) if pending else "",
         _screen(table, game, actor, language),
         [game.called(other) for other in dict.fromkeys(waits_for) if other != seat],
         max(dues, default=None),
@@ -170,6 +178,20 @@ def table_view(
         seat_session.has_left,
         [game.called(_seat_of(game, name)) for name in sorted(table.forfeited)],
     )
+
+
+def _hear(room: Room, seat: str, language: Language) -> Callable[[Event], Event]:
+    """Return a function that translates the messages in events, if only scripts can write them."""
+    others = [room.seated(other).spec for other in room.table_template.seated if other != seat]
+
+    def hear(event: Event) -> Event:
+        message = getattr(event, "message", None)
+        if not message:
+            return event
+        return structs.replace(event, message=language.spoken(message))
+
+    is_scripted = all(isinstance(spec, StrategySeat) for spec in others)
+    return hear if is_scripted else lambda event: event
 
 
 def _screen(table: Table, game: Game, actor: str, language: Language) -> Screen:
@@ -209,10 +231,12 @@ def _how(table: Table, pending: PendingRequest, teller: Teller) -> str:
     return teller.how(table.request(pending.call.seat).ask.action)
 
 
-def _problem(seat_session: SeatSession, pending: PendingRequest, language: Language) -> str:
+def _problem(
+    seat_session: SeatSession, pending: PendingRequest, language: Language, names: Mapping[str, str]
+) -> str:
     if seat_session.unclear_number:
         return language.unclear(seat_session.unclear_number)
-    return language.refusal(pending.call.problem or "")
+    return language.refusal(pending.call.problem or "", names)
 
 
 def _entries(teller: Teller, moments: Sequence[Moment], language: Language) -> Iterator[Entry]:

@@ -7,7 +7,12 @@ import sqlalchemy as sa
 from alembic import op
 
 from cheaptalk.records.identity import study_digest
-from cheaptalk.renamed import RENAMED_KEYS, RENAMED_PLACEHOLDERS, RENAMED_POLICIES
+from cheaptalk.renamed import (
+    RENAMED_KEYS,
+    RENAMED_PLACEHOLDERS,
+    RENAMED_POLICIES,
+    RENAMED_STYLES,
+)
 
 UNCHANGED = ("parameters", "fixed", "cases", "grid", "when", "factors")
 """Keys of a study whose values contain names from games or the study's author, which stay."""
@@ -75,3 +80,23 @@ def renamed_player(spec: Any) -> Any:
             return f"remote/{spec.removeprefix('guest/')}"
         case _:
             return spec
+
+
+def renamed_styles(spec: Any) -> Any:
+    """Return settings in which prompt styles for people are named after codes of languages."""
+    match spec:
+        case dict():
+            return {
+                key: _style(value) if key == "style" else renamed_styles(value)
+                for key, value in spec.items()
+            }
+        case list():
+            return [renamed_styles(value) for value in spec]
+        case _:
+            return spec
+
+
+def _style(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_style(each) for each in value]
+    return RENAMED_STYLES.get(value, value) if isinstance(value, str) else renamed_styles(value)

@@ -235,10 +235,16 @@ def place_steps(rows: Sequence[Row], moved: Sequence[int]) -> None:
 
 
 def about_step(kind: str) -> str:
-    """Return a description of a step kind and its settings."""
+    """Return a description of a step kind."""
+    doc = inspect.cleandoc(STEPS[kind].__doc__ or "") if kind in STEPS else ""
+    return " ".join(doc.partition("\n\n")[0].split())
+
+
+def settings_of_step(kind: str) -> str:
+    """Return the names of a step kind's settings, separated by commas."""
     if kind not in STEPS:
         return ""
-    step_type = STEPS[kind]
-    summary = " ".join(inspect.cleandoc(step_type.__doc__ or "").partition("\n\n")[0].split())
-    names = [name for name in step_type.model_fields if name not in (*AROUND, "name", "once")]
-    return f"{summary} Settings: {', '.join([*names, 'name', 'once'])}."
+    shared = ["name", "once"] if STEPS[kind] is Games else ["name", "once", "when"]
+    fields = STEPS[kind].model_fields
+    names = [name for name in fields if name not in (*AROUND, *shared, "when")]
+    return ", ".join(names + shared)

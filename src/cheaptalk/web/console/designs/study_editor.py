@@ -26,9 +26,10 @@ from cheaptalk.web.console.designs.study_form import (
 )
 from cheaptalk.web.console.errors import sentence, status_of
 from cheaptalk.web.console.study_pages import check_design, conflict_page
-from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.drafts import BadName, Conflict, Taken
+from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
+from cheaptalk.web.rooms.languages import Language
 from cheaptalk.yaml_files import as_block, parse_yaml
 
 COST_TIMEOUT = 20.0
@@ -42,8 +43,9 @@ ORIGIN_FIELD = Markup('<input type="hidden" name="origin" value="{}">')
 class StudyEditor:
     """Web pages of the study form."""
 
-    def __init__(self, database: LaboratoryDatabase) -> None:
-        self.drafts = database.drafts
+    def __init__(self, laboratory: Laboratory) -> None:
+        self.folder = laboratory.folder.path
+        self.drafts = laboratory.database.drafts
         self.estimator = CostEstimator()
 
     def add(self, authentication: Authentication) -> None:
@@ -57,7 +59,9 @@ class StudyEditor:
     def start(self, visit: CurrentVisit) -> Response:
         copies = [draft.name for draft in self.drafts.page()]
         return self._page(
-            visit, study_form_page.render_start(visit.link(FORM), copies), "New study"
+            visit,
+            study_form_page.render_start(visit.link(FORM), copies, visit.language),
+            visit.text("New study"),
         )
 
     def form(
@@ -69,24 +73,25 @@ class StudyEditor:
         if copy or change:
             draft = self.drafts.read(copy or change)
             origin = f"{draft.name}/{draft.version}" if change else ""
-            text, problem = draft.text, check_design(draft.name, draft.text).problem
+            text, problem = draft.text, check_design(draft.name, draft.text, self.folder).problem
         try:
             if problem:
                 raise NotExpressible(problem)
-            form = filled_form(parse_yaml(text)) if text else StudyForm(players=[{}])
+            form = filled_form(parse_yaml(text), self.folder) if text else StudyForm(players=[{}])
         except (NotExpressible, StudyError) as reason:
-            notice = f"The form cannot show this study: {reason}. Edit its study file instead."
+            notice = "The form cannot show this study: %(reason)s. Edit its study file instead."
             if origin:
-                return visit.go(f"/studies/{draft.name}/design", notice)
-            return visit.render("new_study.html.jinja", name="", text=text, problem=notice)
-        return self._form(visit, check_form(form), origin)
+                return visit.go(f"/studies/{draft.name}/design", notice, reason=reason)
+            problem = visit.text(notice) % {"reason": reason}
+            return visit.render("new_study.html.jinja", name="", text=text, problem=problem)
+        return self._form(visit, check_form(form, self.folder), origin)
 
     async def submit(self, visit: CurrentVisit) -> Response:
         """Process a submitted study form: change its rows, check it, or save the study."""
         fields, action = StudyForm.read(visit.pairs), visit.form.get("do", "")
         origin = visit.form.get("origin", "")
         focus = fields.apply(action, visit.form.get("new-game", ""), visit.form.get("new-step", ""))
-        checked = await asyncio.to_thread(check_form, fields)
+        checked = await asyncio.to_thread(check_form, fields, self.folder)
         if action == "save" and checked.study is not None:
             try:
                 return await asyncio.to_thread(self._save, visit, checked, origin)
@@ -95,7 +100,7 @@ class StudyEditor:
                 return self._form(visit, checked, origin, status_of(error), "name")
         cost = Markup()
         if action == "estimate" and checked.plan is not None:
-            cost = await self._cost(checked)
+            cost = await self._cost(checked, visit.language)
         return self._form(visit, checked, origin, 422 if checked.problems else 200, focus, cost)
 
     def _save(self, visit: Visit, checked: CheckedForm, origin: str) -> Response:
@@ -104,33 +109,35 @@ class StudyEditor:
         draft = ORIGIN.fullmatch(origin)
         if draft is None or draft[1] != name:
             self.drafts.create(name, text, visit.account.name)
-            return visit.go(path, f"{name} was saved. Launch it when it is ready.")
+            notice = "%(title)s was saved. Launch it when it is ready."
+            return visit.go(path, notice, title=name)
         try:
             after = self.drafts.replace(name, text, int(draft[2]), visit.account.name)
         except Conflict as conflict:
             return conflict_page(visit, conflict)
-        return visit.go(path, f"Version {after.version} was saved.")
+        return visit.go(path, "Version %(version)s was saved.", version=after.version)
 
     async def counts(self, visit: CurrentVisit) -> Response:
-        checked = await asyncio.to_thread(check_form, StudyForm.read(visit.pairs))
+        checked = await asyncio.to_thread(check_form, StudyForm.read(visit.pairs), self.folder)
         return HTMLResponse(
-            study_form_page.render_counts(checked), 422 if checked.problems else 200
+            study_form_page.render_counts(checked, visit.language),
+            422 if checked.problems else 200,
         )
 
     async def cost(self, visit: CurrentVisit) -> Response:
-        checked = await asyncio.to_thread(check_form, StudyForm.read(visit.pairs))
+        checked = await asyncio.to_thread(check_form, StudyForm.read(visit.pairs), self.folder)
         if checked.plan is None or no_estimate_reason(size_of(checked.plan)):
             return HTMLResponse("", 422)
-        return HTMLResponse(await self._cost(checked))
+        return HTMLResponse(await self._cost(checked, visit.language))
 
-    async def _cost(self, checked: CheckedForm) -> Markup:
+    async def _cost(self, checked: CheckedForm, language: Language) -> Markup:
         assert checked.plan is not None
         estimate: Estimate | str | None
         try:
             estimate = await self.estimator.wait_for(checked.plan, COST_TIMEOUT)
         except CheaptalkError as error:
             estimate = sentence(error)
-        return study_form_page.render_cost(checked.plan.study, estimate)
+        return study_form_page.render_cost(checked.plan.study, estimate, language)
 
     def script(self, visit: CurrentVisit) -> Response:
         return FileResponse(study_form_page.SCRIPT, media_type="text/javascript")
@@ -147,9 +154,11 @@ class StudyEditor:
         draft = ORIGIN.fullmatch(origin)
         hidden = visit.csrf_field + (ORIGIN_FIELD.format(origin) if draft else "")
         form = study_form_page.render_form(
-            checked, visit.link(FORM), hidden, focus, cost or Markup()
+            checked, visit.link(FORM), hidden, focus, cost or Markup(), visit.language
         )
-        heading = f"Edit {draft[1]}" if draft else "New study"
+        heading = (
+            visit.text("Edit %(name)s") % {"name": draft[1]} if draft else visit.text("New study")
+        )
         return self._page(visit, form, heading, status, script=visit.link("/study_form.js"))
 
     def _page(

@@ -51,16 +51,10 @@ class Size(NamedTuple):
         return sum(game.seatings for game in self.games)
 
     @property
-    def players(self) -> str:
-        kinds = (("person", self.people), ("model", self.models), ("script", self.scripts))
-        counts = [
-            f"{len(labels):,} people"
-            if kind == "person" and len(labels) > 1
-            else counted(len(labels), kind)
-            for kind, labels in kinds
-            if labels
-        ]
-        return ", ".join(counts)
+    def kinds(self) -> dict[str, int]:
+        """The numbers of players by kind; kinds without players are missing."""
+        kinds = {"person": self.people, "model": self.models, "script": self.scripts}
+        return {kind: len(labels) for kind, labels in kinds.items() if labels}
 
 
 def size_of(planned: Plan) -> Size:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import partial
 from math import prod
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from cheaptalk.players import RosterEntry
@@ -36,6 +37,7 @@ from cheaptalk.web.console.designs.rows import (
     player_row,
 )
 from cheaptalk.web.laboratory.designs import check_references
+from cheaptalk.web.laboratory.library import with_contents
 
 Pairs: TypeAlias = list[tuple[str, str]]
 """A posted form: field names and texts, in order."""
@@ -71,14 +73,17 @@ class CheckedForm(NamedTuple):
     problems: dict[str, str]
 
 
-def check_form(form: "StudyForm") -> CheckedForm:
-    """Check a study form: plan its study or collect error messages."""
+def check_form(form: "StudyForm", laboratory: Path | None = None) -> CheckedForm:
+    """Check a study form: plan its study or collect error messages.
+
+    ``laboratory`` is the folder of the laboratory, whose files the study can name.
+    """
     reader = FormReader(form)
     problems: dict[str, str] = reader.problems
     try:
         _check_configurations(reader.data)
         check_references(reader.data)
-        study = Study.model_validate(reader.data)
+        study = Study.model_validate(with_contents(reader.data, laboratory))
         if not problems:
             _check_seatings(study)
             planned = None if study.instances_from else plan(study)
@@ -93,11 +98,11 @@ def check_form(form: "StudyForm") -> CheckedForm:
     return CheckedForm(form, reader.data, None, None, problems)
 
 
-def filled_form(data: Mapping[str, Any]) -> "StudyForm":
+def filled_form(data: Mapping[str, Any], laboratory: Path | None = None) -> "StudyForm":
     """Return the form of a study file's data; raise NotExpressible if there is none."""
-    study = Study.model_validate(data)
+    study = Study.model_validate(with_contents(data, laboratory))
     form = form_of(data)
-    rebuilt = check_form(form).study
+    rebuilt = check_form(form, laboratory).study
     if rebuilt is None or _comparable(rebuilt) != _comparable(study):
         raise NotExpressible("it has settings that the form cannot express")
     return form

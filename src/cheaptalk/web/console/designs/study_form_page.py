@@ -15,7 +15,6 @@ from cheaptalk.models.catalogue import OURS
 from cheaptalk.players.rosters import roster, roster_names
 from cheaptalk.players.seats import SEATS
 from cheaptalk.records.costs import Cost
-from cheaptalk.reports.pages import environment
 from cheaptalk.rules import CheaptalkError, UnknownName, game_title, games, get_game, strategies
 from cheaptalk.rules.registry import GAMES
 from cheaptalk.studies.estimates.amounts import dollars_shown, shown
@@ -24,6 +23,7 @@ from cheaptalk.studies.estimates.participants import preview_participants
 from cheaptalk.studies.plans.plan import plan
 from cheaptalk.studies.presets import preset_names, study_of
 from cheaptalk.studies.study import Study
+from cheaptalk.styles.languages import SOURCE
 from cheaptalk.text import plain
 from cheaptalk.web.console.designs.fields import Field, Row, fields_of, last_text
 from cheaptalk.web.console.designs.pairings import PAIRINGS
@@ -32,12 +32,16 @@ from cheaptalk.web.console.designs.rows import (
     PERSON_FIELDS,
     STEP_TEMPLATES,
     about_step,
+    settings_of_step,
 )
 from cheaptalk.web.console.designs.study_forecast import Size, no_estimate_reason, size_of
 from cheaptalk.web.console.designs.study_form import STUDY, CheckedForm, StudyForm
+from cheaptalk.web.console.translation import templates
+from cheaptalk.web.rooms.languages import Language
 
 HERE = Path(__file__).parent
 EMPTY = Markup()
+ENGLISH = Language(SOURCE)
 SCRIPT = HERE / "static" / "study_form.js"
 """Updates counts and adds rows without reloading; the form also works without it."""
 SECTIONS: Mapping[str, tuple[str, ...]] = {
@@ -64,6 +68,7 @@ def render_form(
     hidden: Markup = EMPTY,
     focus: str = "",
     cost: Markup = EMPTY,
+    language: Language = ENGLISH,
 ) -> Markup:
     """Render the study form with the study's size; ``focus`` names a field or row.
 
@@ -71,6 +76,7 @@ def render_form(
     """
     return _render(
         "study_form.html.jinja",
+        language,
         sections=sections(),
         address=address,
         hidden=hidden,
@@ -87,45 +93,53 @@ def render_form(
     )
 
 
-def render_counts(checked: CheckedForm) -> Markup:
+def render_counts(checked: CheckedForm, language: Language = ENGLISH) -> Markup:
     """Render the study's size or, if the form is invalid, the list of errors."""
-    return _render("study_form_counts.html.jinja", **counted(checked))
+    return _render("study_form_counts.html.jinja", language, **counted(checked))
 
 
-def render_cost(study: Study, estimate: Estimate | str | None) -> Markup:
+def render_cost(
+    study: Study, estimate: Estimate | str | None, language: Language = ENGLISH
+) -> Markup:
     """Render a cost estimate, the reason why it is missing, or a note that it is pending."""
     warnings: list[str] = []
     if isinstance(estimate, Estimate):
         warnings += budget_warnings(estimate, study.budget, Cost())
-    return _render("study_form_cost.html.jinja", estimate=estimate, warnings=warnings)
+    return _render("study_form_cost.html.jinja", language, estimate=estimate, warnings=warnings)
 
 
-def render_start(address: str, copies: Sequence[str]) -> Markup:
+def render_start(address: str, copies: Sequence[str], language: Language) -> Markup:
     """Render the presets and studies from which a new study can start."""
-    return _render("study_form_start.html.jinja", starts=starts(), address=address, copies=copies)
+    values = {"starts": starts(), "address": address, "copies": copies}
+    return _render("study_form_start.html.jinja", language, **values)
 
 
-def _render(template: str, **values: object) -> Markup:
-    text = _templates().get_template(template).render(**values)
+def _render(template: str, language: Language, **values: object) -> Markup:
+    text = _templates(language).get_template(template).render(**values)
     return Markup(text)  # noqa: S704 - escaped in the template
 
 
 @cache
-def _templates() -> Environment:
-    templates = environment(HERE / "templates")
-    templates.filters |= {
+def _templates(language: Language) -> Environment:
+    environment = templates(language, HERE / "templates")
+    counted_nouns = environment.filters["counted"]
+    environment.filters |= {
+        "kinds_of_players": lambda size: ", ".join(
+            counted_nouns(number, kind) for kind, number in size.kinds.items()
+        ),
         "sentence": sentence,
         "shown": shown,
         "dollars": dollars_shown,
         "lines": lambda text: text.count("\n") + 1,
-        "thousands": "{:,}".format,
+        "thousands": language.writing.number,
         "field_title": field_title,
         "about_step": about_step,
+        "settings_of_step": settings_of_step,
         "about_game": about_game,
         "parameters": parameters,
         "last_text": last_text,
     }
-    return templates
+    return environment
 
 
 def sections() -> dict[str, list[Field]]:

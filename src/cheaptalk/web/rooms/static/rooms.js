@@ -89,7 +89,7 @@
   }
 
   // The number in a field, by the rules of web/typed_numbers.py; NaN if it is invalid, ambiguous or out of bounds.
-  const lang = document.documentElement.lang, point = (0.5).toLocaleString(lang)[1], comma = point === "." ? "," : ".";
+  const lang = `${document.documentElement.lang}-u-nu-latn`, point = (0.5).toLocaleString(lang)[1], comma = point === "." ? "," : ".";
   const typed = new RegExp(`^([-+\u2212]?)\\s*\\p{Sc}?\\s*(?=[${point}]?\\d)(\\d{1,3}(?:[${comma} '\u2019\u00a0\u202f]\\d{3})+|\\d*)(?:[${point}](\\d+))?\\s*\\p{Sc}?$`, "u");
   function value(input) {
     const [, sign, whole, decimals = ""] = typed.exec(input.value.trim()) ?? [];
@@ -104,21 +104,24 @@
     input.dispatchEvent(new Event("input", { bubbles: true }));
   };
 
+  const caption = (input) => input.closest("label")?.querySelector("span") ?? input.closest("fieldset").querySelector("legend");
+
   // Adds a slider below a field.
   function slide(input) {
     if (!input.dataset.high) return;
     const high = Number(input.dataset.high), low = Number(input.dataset.low || 0);
-    const slider = made("input", { type: "range", min: low, max: high, step: high - low > 1000 ? (high - low) / 200 : 1 });
+    const by = input.dataset.step ?? (high - low > 1000 ? (high - low) / 200 : 1);
+    const slider = made("input", { type: "range", min: low, max: high, step: by });
     const follow = () => {
       const number = value(input);
       slider.classList.toggle("untouched", Number.isNaN(number));
       slider.value = Number.isNaN(number) ? low : number;
     };
-    slider.setAttribute("aria-label", input.closest("label").querySelector("span").textContent);
+    slider.setAttribute("aria-label", caption(input).textContent);
     slider.addEventListener("input", () => wrote(input, slider.value));
     input.addEventListener("input", follow);
     follow();
-    input.closest("label").after(slider);
+    (input.closest("label") ?? input).after(slider);
   }
 
   // Adds buttons for plus and minus 1 to a field.
@@ -131,13 +134,16 @@
     }
   }
 
-  // Updates previews: the weighted sum of the fields.
+  // Updates previews: the weighted sum of the fields of the form or, if the output is in a question, of the question.
   function preview(form) {
     const factor = (input) => !input.dataset.of ? 1
       : Number(form.querySelector(`[name="${input.dataset.of}"]:checked`)?.dataset.worth ?? NaN);
-    let sum = 0;
-    for (const input of form.querySelectorAll("[data-adds]")) sum += input.dataset.adds * factor(input) * value(input);
     for (const output of form.querySelectorAll("output[data-base]")) {
+      let sum = 0;
+      const question = output.closest(".question");
+      for (const input of (question ?? form).querySelectorAll("[data-adds]")) {
+        sum += input.dataset.adds * factor(input) * (question && !input.value.trim() ? 0 : value(input));
+      }
       const set = output.dataset, shown = (Number(set.base) + sum) * Number(set.scale);
       const text = Math.abs(shown).toLocaleString(lang, { maximumFractionDigits: set.places, minimumFractionDigits: !("exact" in set) && Math.abs(shown % 1) < 0.005 ? 0 : set.places });
       output.textContent = Number.isNaN(shown) ? "\u2026" : `${shown < 0 ? "\u2212" : ""}${set.before}${text}${(Math.abs(shown) === 1 && set.unitOfOne) || set.unit}`;
@@ -180,6 +186,9 @@
     for (const button of document.querySelectorAll("[data-copy]")) {
       button.hidden = !navigator.clipboard;
       button.onclick = async () => { await navigator.clipboard.writeText(button.dataset.copy); button.textContent = button.dataset.done; };
+    }
+    for (const time of document.querySelectorAll("time[datetime]")) {
+      time.textContent = new Date(time.dateTime).toLocaleString(lang, { dateStyle: "medium", timeStyle: "short" });
     }
     sight.disconnect();
     if (part("jump", document)) sight.observe(part("turn", document));

@@ -1,0 +1,86 @@
+"""Console page on which researchers upload images and templates for a study's participants."""
+
+from typing import NamedTuple
+
+from fastapi import HTTPException
+from fastapi.responses import Response
+
+from cheaptalk.rules import CheaptalkError
+from cheaptalk.rules.errors import shown
+from cheaptalk.studies.people.files import SUFFIXES, TEMPLATE, suffix_of
+from cheaptalk.web.console.authentication import STUDY, Authentication, CurrentVisit, Visit
+from cheaptalk.web.console.errors import sentence
+from cheaptalk.web.console.study_pages import conflict_page
+from cheaptalk.web.laboratory.drafts import Conflict, Draft
+from cheaptalk.web.laboratory.laboratory import Laboratory
+from cheaptalk.web.laboratory.library import PATH, add_to_library, files_of, preview_of, with_file
+from cheaptalk.web.laboratory.staff import Role
+
+
+class StudyFile(NamedTuple):
+    """A file of a study: its name, what a text contains to show it, and a preview."""
+
+    name: str
+    usage: str
+    preview: str
+
+
+class FilePages:
+    """The Files tab of a study."""
+
+    def __init__(self, laboratory: Laboratory) -> None:
+        self.folder = laboratory.folder.path
+        self.drafts = laboratory.database.drafts
+
+    def add(self, authentication: Authentication) -> None:
+        path = f"{STUDY}/files"
+        authentication.add_page(path, self.listing, Role.VIEWER)
+        authentication.add_action(path, self.upload, Role.RESEARCHER, uploads=True)
+        authentication.add_action(f"{path}/remove", self.remove, Role.RESEARCHER)
+
+    def listing(self, visit: CurrentVisit, name: str) -> Response:
+        return self._page(visit, name)
+
+    def _page(self, visit: Visit, name: str, problem: str = "") -> Response:
+        draft = self.drafts.read(name)
+        files = [self._file(file, path) for file, path in files_of(draft.text).items()]
+        values = {"files": files, "problem": problem, "suffixes": ",".join(SUFFIXES)}
+        return visit.render("files.html.jinja", 422 if problem else 200, **values)
+
+    def _file(self, name: str, path: str) -> StudyFile:
+        usage = f"page: {name}" if suffix_of(name) == TEMPLATE else f"![Description]({name})"
+        try:
+            content = (self.folder / path).read_bytes() if PATH.fullmatch(path) else b""
+            return StudyFile(name, usage, preview_of(name, content))
+        except (OSError, ValueError):
+            return StudyFile(name, usage, "")
+
+    def upload(self, visit: CurrentVisit, name: str) -> Response:
+        """Add the uploaded files to the library and to the design."""
+        draft = self.drafts.read(name)
+        text = draft.text
+        try:
+            if not visit.files:
+                raise ValueError("no file was chosen; choose an image or a template")
+            for file in visit.files:
+                path = add_to_library(self.folder, file.name, file.content)
+                text = with_file(text, file.name, path)
+        except ValueError as error:
+            return self._page(visit, name, sentence(CheaptalkError(str(error))))
+        names = [file.name for file in visit.files]
+        return self._save(visit, text, draft, f"uploaded: {', '.join(names)}")
+
+    def remove(self, visit: CurrentVisit, name: str) -> Response:
+        """Remove a file from the design; versions of the design that name it keep it."""
+        draft, file = self.drafts.read(name), visit.form.get("file", "")
+        if file not in files_of(draft.text):
+            raise HTTPException(404, f"The study has no file {shown(file)}.")
+        text = with_file(draft.text, file, None)
+        return self._save(visit, text, draft, f"removed: {file}")
+
+    def _save(self, visit: Visit, text: str, draft: Draft, change: str) -> Response:
+        try:
+            self.drafts.replace(draft.name, text, draft.version, visit.account.name)
+        except Conflict as conflict:
+            return conflict_page(visit, conflict)
+        return visit.go(f"/studies/{draft.name}/files", f"Files {change}.")

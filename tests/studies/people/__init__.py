@@ -1,0 +1,1 @@
+"""Protocols of human studies: questions, paths, texts and templates of pages."""
