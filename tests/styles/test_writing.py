@@ -52,3 +52,12 @@ def test_texts_have_equal_numbers_in_all_languages_and_no_machine_formats() -> N
             assert not any(MACHINES.search(own_text(*pair)) for pair in pairs), texts
             first, *others = (numbers(*pair) for pair in pairs)
             assert all(other == first for other in others), texts
+
+
+def test_only_texts_for_people_have_non_breaking_spaces() -> None:
+    game_spec = get_game("ultimatum_game")
+    table = played(game_spec, game_spec.rules(), "words")
+    plain, english = ("\n".join(read(style_in(game_spec, name), table)) for name in ("plain", "en"))
+    assert "100 points" in plain
+    assert "100\xa0points" in english
+    assert "\xa0" not in plain

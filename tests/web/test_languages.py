@@ -284,6 +284,8 @@ ILLEGAL: list[tuple[str, dict[str, Any]]] = [
     ("divide_the_dollar", {"bid_amount": 10_000}),
     ("public_goods", {"tokens_contributed": -1}),
     ("sealed_bid_auction", {"bid": -1}),
+    ("ultimatum_game", {"offer": 101}),
+    ("trust_game", {"amount_sent": 11}),
 ]
 
 
@@ -308,6 +310,17 @@ def test_rule_violations_are_explained_in_the_page_s_language(code: str) -> None
         assert not ENGLISH.search(message), message
         assert "{" not in message
         assert not {*PALETTE} - {"orange", "blue"} & {*re.findall(r"\w+", message)}
+
+
+def test_wrong_number_of_punishment_points_is_explained_in_german() -> None:
+    rules = get_game("public_goods_punishment").rules.model_validate({"rounds": 0})
+    table = Table(rules, rules.draw_instance(Chance("instance")), "seed")
+    for seat, ask in dict(table.pending).items():
+        table.answer(seat, ask.action.model_validate({"tokens_contributed": 5}))
+    with pytest.raises(Unparsable) as refused:
+        CODECS["json"].read('{"points": [1, 2]}', table.pending["player_1"])
+    message = languages()["de"].refusal(str(refused.value))
+    assert message == "„Punkte“ muss 3 Zahlen enthalten, nicht 2"
 
 
 def test_names_chosen_by_the_study_appear_in_reasons() -> None:
