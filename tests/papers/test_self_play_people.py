@@ -104,7 +104,8 @@ def test_pay_by_rule_groups_objectives_and_endings(store: Store, results: Findin
     assert (unfinished["earned"], unfinished["score"], unfinished["people"]) == (0.25, None, 1)
 
 
-def test_study_without_people_omits_pay_part(tmp_path: Path) -> None:
+def test_pay_is_missing_in_a_study_without_people(tmp_path: Path) -> None:
     players = {"one": "fair"}
     study = {"name": STUDY, "games": [{"game": "deal_or_no_deal"}], "players": players}
-    assert report(play(tmp_path, study, pairing="self"), "self-play", PART).parts == ()
+    (part,) = report(play(tmp_path, study, pairing="self"), "self-play", PART).parts
+    assert part.lacking == "no person has completed a game of deal_or_no_deal"

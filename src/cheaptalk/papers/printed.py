@@ -223,14 +223,15 @@ def _columns(table: ReportTable, numbers: Sequence[str]) -> Iterator[Header]:
             previous = name
         elif not f"{name}.".startswith(known) and not name.endswith(BESIDES):
             absent.setdefault(previous, []).append(name)
-    before = {column.key.removesuffix(column.title) for column in table.columns}
+    groups = {column.key.removesuffix(column.title): column.group for column in table.columns}
     last = table.columns[-1]
 
     def only_printed(previous: str) -> Iterator[Header]:
         for name in absent.get(previous, ()):
-            starts = [start for start in before if name.startswith(start)]
-            title = name.removeprefix(max(starts, key=len, default=""))
-            yield Header(name + AS_PRINTED, f"{title}, printed", last.unit, last.decimals)
+            start = max(filter(name.startswith, groups), key=len, default="")
+            title = f"{name.removeprefix(start)}, printed"
+            key, group = name + AS_PRINTED, groups.get(start, "")
+            yield Header(key, title, last.unit, last.decimals, group=group)
 
     for column in table.columns:
         if column.decimals is not None and "" in absent:

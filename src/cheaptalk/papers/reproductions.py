@@ -59,14 +59,15 @@ def paper_studies(
     return [with_players(study, replace=_applicable(study, replace)) for study in studies]
 
 
-def replaced_labels(study: Study, replace: Mapping[str, str]) -> dict[str, str]:
+def replaced_labels(study: StudySource, replace: Mapping[str, str]) -> dict[str, str]:
     """Return the labels of players with replaced models, by the label before the replacement.
 
     Args:
         study: a study of :func:`paper_studies` without replacements.
         replace: new models by old model or label; applies where the study has the old one.
     """
-    return new_labels(study, _applicable(study, replace))
+    original = study_of(study)
+    return new_labels(original, _applicable(original, replace))
 
 
 def _applicable(study: Study, replace: Mapping[str, str]) -> dict[str, str]:

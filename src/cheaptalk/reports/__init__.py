@@ -2,7 +2,7 @@
 
 >>> _ = ct.run("examples/studies/haggling.yaml", "s.sqlite")
 >>> ct.reports.findings("s.sqlite", "haggling", "metagame", draws=100)
-<Findings: metagame from haggling: 2 tables, 7 lacking>
+<Findings: metagame from haggling: 2 tables, 8 lacking>
 """
 
 from cheaptalk.public import attach

@@ -68,7 +68,8 @@ def _wants_number(annotation: Any) -> bool:
     return _is_boolean_for_number(True, annotation) or any(map(_wants_number, get_args(annotation)))
 
 
-def _unknown_key(key: str, known: Sequence[str]) -> str:
+def unknown_key(key: str, known: Sequence[str]) -> str:
+    """Return the message about an unknown key, with its new name or the nearest known key."""
     renamed = RENAMED_KEYS.get(key)
     hint = f'"{key}" (renamed to "{renamed}")' if renamed in known else suggest(key, known)
     return f"unknown key {hint}"
@@ -84,7 +85,7 @@ class Value(Data):
             fields = _known(cls)
             for key, value in data.items():
                 if key not in fields:
-                    raise ValueError(_unknown_key(str(key), list(fields)))
+                    raise ValueError(unknown_key(str(key), list(fields)))
                 if fields[key] is not None and _is_boolean_for_number(value, fields[key]):
                     problem = f"{shown(value)} is not a number; write it in digits"
                     raise LocatedError(problem, str(key))

@@ -255,7 +255,7 @@ class GameSpec:
     """A registered game with its templates, strategies and metrics.
 
     >>> ct.get_game("negotiation")
-    <GameSpec: negotiation, 11 strategies, 7 metrics, 5 styles>
+    <GameSpec: negotiation, 11 strategies, 7 metrics, 7 styles>
     >>> ct.get_game("negotiation").metrics["efficiency"].unit
     'share of matches'
 

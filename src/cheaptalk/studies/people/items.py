@@ -13,8 +13,9 @@ from pydantic import (
     model_validator,
 )
 
-from cheaptalk.rules import Value, suggest
+from cheaptalk.rules import Value
 from cheaptalk.rules.errors import LocatedError, problems_in, shown
+from cheaptalk.rules.game import unknown_key
 from cheaptalk.studies.people.answers import (
     EVERY,
     KINDS,
@@ -75,7 +76,7 @@ class Item(Value):
             )
         fields = [name for name in cls.model_fields if name != "answer"]
         if unknown := [key for key in item if key not in (*fields, *kinds)]:
-            raise ValueError(f"unknown key {suggest(str(unknown[0]), [*fields, *KINDS])}")
+            raise ValueError(unknown_key(str(unknown[0]), [*fields, *KINDS]))
         if kinds:
             settings = item.pop(kinds[0])
             try:
