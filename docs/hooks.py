@@ -18,6 +18,7 @@ from cheaptalk.models.providers import IN_URL
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.migration import VIEWS
 from cheaptalk.rules import GameSpec, Quantity, field_meanings, field_ranges, games, strategies
+from cheaptalk.rules.game_spec import LANGUAGES, PEOPLE
 from cheaptalk.styles import blocks
 from cheaptalk.yaml_files import as_yaml
 
@@ -244,10 +245,16 @@ def documented(docstring: str) -> Iterator[str]:
 
 def styles_section(game_spec: GameSpec) -> Iterator[str]:
     """Yield the templates of a game's prompt styles."""
-    for name, file in game_spec.styles.items():
-        text = (game_spec.words / file.template).read_text(encoding="utf-8")
-        yield f"Prompt style `{name}`, answer format {file.codec}:\n"
-        yield f"````jinja\n{text.rstrip()}\n````\n"
+    for name in game_spec.written_styles:
+        file = game_spec.styles[name]
+        path = game_spec.words / file.template
+        if path.exists():
+            yield f"Prompt style `{name}`, answer format {file.codec}:\n"
+        else:
+            path = game_spec.words / f"{PEOPLE}.jinja"
+            names = ", ".join(f"`{language}`" for language in LANGUAGES)
+            yield f"Prompt styles {names}, which share a template:\n"
+        yield f"````jinja\n{path.read_text(encoding='utf-8').rstrip()}\n````\n"
 
 
 def tables_page() -> Iterator[str]:
