@@ -10,6 +10,8 @@ from cheaptalk.games.chip_trading.metrics import surplus_ratio
 from cheaptalk.games.item_bargaining.rules import Pool
 from cheaptalk.games.pirate_game.rules import Ballot, Voyage
 from cheaptalk.games.sealed_bid_auction.rules import Valuations
+from cheaptalk.games.trust_game.rules import Exchange, Exchanges
+from cheaptalk.games.ultimatum_game.rules import Division
 from cheaptalk.rules import Chance, Instance, Outcome, Result
 from tests.games.tables import metric, result_of, table_after
 from tests.games.test_chip_trading_metrics import GAME, ROWS, worths
@@ -195,3 +197,15 @@ def test_chip_series_by_turn() -> None:
     assert series(trading, "accepted")[2, "player_2"] == 0
     assert series(trading, "proposal_ratio")[1, "player_1"] == 5 / 4
     assert series(trading, "proposal_surplus")[1, "player_1"] == pytest.approx(3.1)
+
+
+def test_shares_in_one_shot_games_belong_to_the_deciding_seats() -> None:
+    trust = rules_of("trust_game", both_roles=True)
+    exchanges = (Exchange(sent=5, returned=6), Exchange(sent=2, returned=0))
+    result = Result.of(trust, Instance(), Exchanges(exchanges=exchanges))
+    assert series(result, "trust") == {(1, "investor"): 0.5, (1, "trustee"): 0.2}
+    assert series(result, "trustworthiness") == {(1, "trustee"): 0.4, (1, "investor"): 0}
+    division = Division(offer=30, minimum_offer=40, accepted=False)
+    divided = result_from("ultimatum_game", division)
+    assert series(divided, "offer_share") == {(1, "proposer"): 0.3}
+    assert series(divided, "minimum_share") == {(1, "responder"): 0.4}

@@ -1,9 +1,10 @@
 """Metrics of the trust game; with both roles, they are means over both exchanges."""
 
+from collections.abc import Iterator
 from statistics import fmean
 
 from cheaptalk.games.trust_game.rules import TrustGame
-from cheaptalk.rules import SHARE, Metric, Result
+from cheaptalk.rules import SHARE, Metric, Point, Result, Series
 
 
 def trust(result: Result) -> float:
@@ -46,4 +47,26 @@ METRICS = (
         limits=lambda game: (0, game.multiplier),
     ),
     Metric("efficiency", efficiency, unit="share of the best", bounds=SHARE),
+)
+
+INVESTORS = ("investor", "trustee")
+"""The investors' seats, in the order of the exchanges."""
+
+
+def sent_by_seat(result: Result) -> Iterator[Point]:
+    """The points that each investor sends, as a share of the endowment."""
+    for seat, exchange in zip(INVESTORS, result.outcome.exchanges, strict=False):
+        yield Point(1, seat, exchange.sent / result.game.endowment)
+
+
+def returned_by_seat(result: Result) -> Iterator[Point]:
+    """The points that each trustee returns, as a share of the multiplied points."""
+    for seat, exchange in zip(reversed(INVESTORS), result.outcome.exchanges, strict=False):
+        if exchange.sent:
+            yield Point(1, seat, exchange.returned / (result.game.multiplier * exchange.sent))
+
+
+SERIES = (
+    Series("trust", sent_by_seat, unit="share of the endowment", bounds=SHARE),
+    Series("trustworthiness", returned_by_seat, unit="share of the points received", bounds=SHARE),
 )

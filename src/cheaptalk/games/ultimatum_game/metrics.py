@@ -1,6 +1,8 @@
 """Metrics of the ultimatum game."""
 
-from cheaptalk.rules import SHARE, Metric, Result
+from collections.abc import Iterator
+
+from cheaptalk.rules import SHARE, Metric, Point, Result, Series
 
 
 def offer_share(result: Result) -> float:
@@ -30,4 +32,20 @@ METRICS = (
     Metric("minimum_share", minimum_share, unit="share of the sum", bounds=SHARE),
     Metric("acceptance", acceptance, unit="share of matches", bounds=SHARE),
     Metric("efficiency", efficiency, unit="share of the best", bounds=SHARE),
+)
+
+
+def offered(result: Result) -> Iterator[Point]:
+    """The proposer's offer as a share of the sum."""
+    yield Point(1, "proposer", offer_share(result))
+
+
+def required(result: Result) -> Iterator[Point]:
+    """The responder's smallest acceptable offer as a share of the sum, with the strategy method."""
+    yield Point(1, "responder", minimum_share(result))
+
+
+SERIES = (
+    Series("offer_share", offered, unit="share of the sum", bounds=SHARE),
+    Series("minimum_share", required, unit="share of the sum", bounds=SHARE),
 )
