@@ -164,23 +164,25 @@ def _typical(messages: Messages) -> Bounds:
     return Bounds(0, 9)
 
 
-MONEY = re.compile(r"[$€]\s?(\d[\d,.]*)|(\d[\d,.]*)\s?[$€]")
-GROUPED_BY_POINTS = re.compile(r"\d{1,3}(?:\.\d{3})+")
-"""A number with German thousands separators."""
+DIGITS = r"\d(?:[\d,.]|[\xa0\u202f](?=\d))*"
+MONEY = re.compile(rf"[$€]\s?({DIGITS})|({DIGITS})\s?[$€]")
+POINTS_GROUP = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+,\d{1,2}")
+"""A number whose digits are grouped by points or spaces, with a decimal comma."""
 
 
 def _amounts(text: str) -> list[float]:
     """Return the amounts of money in a text, in order.
 
-    >>> _amounts("Divide $10,000. Bob offers €2.50; es geht um 10.000 $.")
-    [10000.0, 2.5, 10000.0]
+    >>> _amounts("Divide $10,000. Bob offers €2.50; es geht um 10.000 $; à 2\u202f333,33 $")
+    [10000.0, 2.5, 10000.0, 2333.33]
     """
     amounts = []
     for before, after in MONEY.findall(text):
-        number = (before or after).rstrip(".,")
-        mark = "." if GROUPED_BY_POINTS.fullmatch(number) else ","
+        number = re.sub(r"\s", "", before or after).rstrip(".,")
+        if POINTS_GROUP.fullmatch(number):
+            number = number.replace(".", "").replace(",", ".")
         with suppress(ValueError):
-            amounts.append(float(number.replace(mark, "")))
+            amounts.append(float(number.replace(",", "")))
     return amounts
 
 

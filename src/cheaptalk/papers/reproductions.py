@@ -66,8 +66,7 @@ def replaced_labels(study: StudySource, replace: Mapping[str, str]) -> dict[str,
         study: a study of :func:`paper_studies` without replacements.
         replace: new models by old model or label; applies where the study has the old one.
     """
-    original = study_of(study)
-    return new_labels(original, _applicable(original, replace))
+    return new_labels(study, _applicable(study_of(study), replace))
 
 
 def _applicable(study: Study, replace: Mapping[str, str]) -> dict[str, str]:

@@ -53,9 +53,12 @@ def with_players(
     return Study.model_validate(data | {"factors": factors})
 
 
-def new_labels(study: Study, replace: Mapping[str, str]) -> dict[str, str]:
+def new_labels(study: StudySource, replace: Mapping[str, str]) -> dict[str, str]:
     """Return the labels that players get if :func:`with_players` replaces their models, by old one.
 
     Several players get the same label if they become the same player.
     """
-    return replace_models(study.players, study.factors, replace).labels if replace else {}
+    if not replace:
+        return {}
+    original = study_of(study)
+    return replace_models(original.players, original.factors, replace).labels

@@ -447,7 +447,7 @@ def steps_within(steps: list[Step]) -> Iterator[Step]:
             yield step
 
 
-def correct_answers(path: list[Step]) -> dict[str, str]:
+def correct_answers(steps: list[Step]) -> dict[str, str]:
     """Return a correct answer to each question that has one, by the field of its form."""
-    items = [item for step in steps_within(path) for item in getattr(step, "items", ())]
+    items = [item for step in steps_within(steps) for item in getattr(step, "items", ())]
     return {field: text for item in items for field, text in item.solution.items()}
