@@ -257,6 +257,12 @@ def _plan(messages: Messages, _: float) -> Iterator[Fields]:
     yield {"proposal": paid}
 
 
+def _points(messages: Messages, draw: float) -> Iterator[Fields]:
+    """Suggest deduction points for the other members in public goods with punishment."""
+    members = re.findall(r"\w+ \d+\s?: \d", messages[-1]["content"])  # "member 1: 5"
+    yield {"points": [int(3 * draw)] * len(members)}
+
+
 SUGGESTIONS: Sequence[Callable[[Messages, float], Iterator[Fields]]] = (
     _division,
     _price,
@@ -264,6 +270,7 @@ SUGGESTIONS: Sequence[Callable[[Messages, float], Iterator[Fields]]] = (
     _counteroffer,
     _trade,
     _plan,
+    _points,
 )
 """Functions that suggest moves of a game, and raise an error in :data:`UNREADABLE` in others."""
 

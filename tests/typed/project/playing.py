@@ -35,7 +35,8 @@ def every_game() -> list[ct.Game]:
     ]
     groups = [ct.games.PublicGoods(), ct.games.DinersDilemma(), ct.games.SealedBidAuction()]
     rounds = [ct.games.BattleRoyale(horizon=12), ct.games.PirateGame(players=3)]
-    return [*glee, *others, *choices, *groups, *rounds]
+    classics = [ct.games.UltimatumGame(), ct.games.TrustGame(), ct.games.PublicGoodsPunishment()]
+    return [*glee, *others, *choices, *groups, *rounds, *classics]
 
 
 def preview_prompt() -> list[str]:

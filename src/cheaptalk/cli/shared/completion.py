@@ -64,7 +64,8 @@ BUILT_IN = {
     "cheaptalk.presets": (
         "chip-trading chip-trading-human deal-or-no-deal deal-or-no-deal-human gama "
         "gama-appendix-g gama-scripted gama-settings glee glee-human glee-small item-bargaining "
-        "item-bargaining-heuristics item-bargaining-walk quickstart self-play"
+        "item-bargaining-heuristics item-bargaining-walk public-goods-punishment quickstart "
+        "self-play trust ultimatum-strategy-method"
     ),
     "cheaptalk.rosters": (
         "chip-trading chip-trading-small current gama gama-treatments glee item-bargaining "
