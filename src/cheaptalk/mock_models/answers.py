@@ -259,8 +259,9 @@ def _plan(messages: Messages, _: float) -> Iterator[Fields]:
 
 def _points(messages: Messages, draw: float) -> Iterator[Fields]:
     """Suggest deduction points for the other members in public goods with punishment."""
-    members = re.findall(r"\w+ \d+\s?: \d", messages[-1]["content"])  # "member 1: 5"
-    yield {"points": [int(3 * draw)] * len(members)}
+    numbers = re.findall(r"\w+\s(\d+)\s?:\s\d", messages[-1]["content"])  # as in "member 1: 5"
+    members = sum(number == str(index) for index, number in enumerate(numbers, 1))
+    yield {"points": [int(3 * draw)] * members}
 
 
 SUGGESTIONS: Sequence[Callable[[Messages, float], Iterator[Fields]]] = (
