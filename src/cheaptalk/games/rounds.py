@@ -29,6 +29,10 @@ class RoundsPlayed(ct.Outcome, Generic[C]):
     choices: tuple[tuple[C, ...], ...]
     gains: tuple[tuple[float, ...], ...]
 
+    def totals(self) -> list[float]:
+        """Return the sum of each player's gains, in the order of the players."""
+        return list(map(math.fsum, zip(*self.gains, strict=True)))
+
 
 def gain_limits(game: "Rounds") -> tuple[float, float]:
     """Return the minimum and maximum of a player's mean gain per round."""
@@ -129,7 +133,7 @@ class Rounds(ct.Game):
 
     def payoffs(self, outcome: Any) -> dict[str, float]:
         """Return the sum of each player's gains."""
-        return dict(zip(self.seats, map(math.fsum, zip(*outcome.gains, strict=True)), strict=True))
+        return dict(zip(self.seats, outcome.totals(), strict=True))
 
 
 @lru_cache

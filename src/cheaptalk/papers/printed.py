@@ -159,8 +159,8 @@ def beside(table: ReportTable, values: pl.DataFrame) -> ReportTable:
         .with_row_index(PAPER_ROW)
     )
     in_table = pl.col(stub[0]).is_not_null()
-    ours = table.numbers.with_row_index(ROW).with_columns(_compared(stub))
-    both = ours.join(
+    computed = table.numbers.with_row_index(ROW).with_columns(_compared(stub))
+    both = computed.join(
         printed,
         on=names,
         how="full",

@@ -1,15 +1,19 @@
 """The console's languages: marked texts, complete catalogues and the choice of a language."""
 
+import ast
 import re
+from pathlib import Path
 
 import jinja2
 import pytest
 
 from cheaptalk.rules.game_spec import LANGUAGES, LOCALE
+from cheaptalk.web.console import translation
 from cheaptalk.web.console.translation import CONSOLE_LANGUAGES, HtmlTranslation
 from tests.web.console.office import Office
 from tests.web.test_languages import english_lines
 
+CONSOLE = Path(translation.__file__).parent
 TRANSLATED = {
     "All studies": "Alle Studien",
     "Deleted <b>%(x1)s</b>.": "<b>%(x1)s</b> gelöscht.",
@@ -53,6 +57,14 @@ def test_console_is_in_the_languages_with_a_catalogue() -> None:
     assert {"en", "de"} <= {*CONSOLE_LANGUAGES} <= {*LANGUAGES}
     for code in CONSOLE_LANGUAGES[1:]:
         assert (LOCALE / code / "console.po").exists()
+
+
+def test_notices_are_in_catalogues_instead_of_composed() -> None:
+    """Only literal texts can be translated; values belong into their placeholders."""
+    for path in CONSOLE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "go":
+                assert not any(isinstance(text, ast.JoinedStr) for text in node.args[1:]), path
 
 
 async def test_language_follows_the_browser_and_then_the_user_s_choice(office: Office) -> None:

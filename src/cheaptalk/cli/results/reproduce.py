@@ -45,7 +45,7 @@ class _PaperStudy(NamedTuple):
     The ``options`` contain only games of the study.
     """
 
-    found: FoundStudy
+    loaded: FoundStudy
     plan: ct.studies.Plan
     part: ct.studies.Plan
     forecast: ct.studies.Forecast
@@ -55,7 +55,7 @@ class _PaperStudy(NamedTuple):
 
     @property
     def name(self) -> str:
-        return self.found.study.name
+        return self.loaded.study.name
 
     @property
     def with_people(self) -> int:
@@ -80,7 +80,7 @@ class _PaperStudy(NamedTuple):
             "to_play": self.to_play,
             "estimate": self.estimate.as_json() if self.estimate.players else None,
             "missing": [requirement._asdict() for requirement in self.missing],
-            "replaced": self.found.replaced,
+            "replaced": self.loaded.replaced,
             "retired": [model._asdict() for model in self.retired],
         }
 
@@ -128,14 +128,14 @@ def reproduce(
     """
     started = time.monotonic()
     with needing("analysis", *ANALYSIS), ExitStack() as stack:
-        found = _paper_studies(paper, models, opt.replacements(replace or ()))
+        loaded = _paper_studies(paper, models, opt.replacements(replace or ()))
         chosen = recipe_options(paper, {BESIDE: "beside"}, recipe_option)
         location, viewer = store or f"{paper}.sqlite", opt.VIEWER
         page = out or Path(f"{paper}-mock.html" if mock else f"{paper}.html")
         opt.check_writable(page)
         if mock:
             url = stack.enter_context(ct.mock_server())
-            found = [each._replace(study=ct.papers.redirected(each.study, url)) for each in found]
+            loaded = [each._replace(study=ct.papers.redirected(each.study, url)) for each in loaded]
             folder = stack.enter_context(TemporaryDirectory())
             location, viewer = str(Path(folder) / "mock.sqlite"), ""
             options = changed(options, yes=True, no_estimate=True)
@@ -145,7 +145,7 @@ def reproduce(
         ]
         studies = [
             _plan(each, location, options, select, limit)
-            for each, limit in zip(found, limits, strict=True)
+            for each, limit in zip(loaded, limits, strict=True)
         ]
         if plan and options.json:
             print_json([each.as_json() for each in studies])
@@ -199,13 +199,13 @@ def _selected(planned: ct.studies.Plan, *, models: bool) -> ct.studies.Plan:
 
 
 def _plan(
-    found: FoundStudy,
+    loaded: FoundStudy,
     location: str,
     options: opt.PlayOptions,
     select: Select,
     limit: int | None,
 ) -> _PaperStudy:
-    spec = found.study
+    spec = loaded.study
     with opened(location) as store, err.status(f"{spec.name}: estimating"):
         complete = ct.studies.plan_in_store(spec, store)
         part = select(complete)
@@ -225,7 +225,7 @@ def _plan(
         )
         missing = ct.studies.missing_requirements(part, store)
         retired = ct.studies.retired_models(part)
-        return _PaperStudy(found, complete, part, forecast, missing, retired, own)
+        return _PaperStudy(loaded, complete, part, forecast, missing, retired, own)
 
 
 def _own_options(
@@ -247,8 +247,10 @@ def _print_plan(studies: Sequence[_PaperStudy], *, timed: bool) -> None:
         [each.name, len(each.plan.matches), each.with_people, each.to_play, *_amounts([each])]
         for each in studies
     ]
-    counts = [sum(row[column] for row in rows) for column in (1, 2, 3)]  # type: ignore[misc]
-    rows.append(["total", *counts, *_amounts(studies)])
+    matches = sum(len(each.plan.matches) for each in studies)
+    with_people = sum(each.with_people for each in studies)
+    to_play = sum(each.to_play for each in studies)
+    rows.append(["total", matches, with_people, to_play, *_amounts(studies)])
     print_table(None, columns, rows, right=columns[1:])
     unpriced = {model: None for each in studies for model in each.estimate.unpriced}
     if unpriced:
@@ -277,7 +279,7 @@ def _amounts(studies: Sequence[_PaperStudy]) -> list[str]:
 
 def _print_needs(studies: Sequence[_PaperStudy]) -> None:
     """Print replacements, retired models, and everything that the studies need but lack."""
-    replaced = dict.fromkeys(line for each in studies for line in each.found.replacements)
+    replaced = dict.fromkeys(line for each in studies for line in each.loaded.replacements)
     retired: dict[tuple[str, str], dict[str, list[str]]] = {}
     missing: dict[str, dict[str, list[str]]] = {}
     for each in studies:
@@ -335,7 +337,7 @@ def _play(
         before, started = _cost(location, name), time.monotonic()
         progress = play_study(
             name,
-            each.found,
+            each.loaded,
             location,
             changed(remaining, game=each.options.game, max_matches=each.options.max_matches),
             again=again,

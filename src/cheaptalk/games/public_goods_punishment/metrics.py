@@ -3,6 +3,11 @@
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
+from cheaptalk.games.public_goods.metrics import (
+    contribution,
+    contribution_by_round,
+    last_round_contribution,
+)
 from cheaptalk.games.public_goods_punishment.rules import MAX_POINTS, PublicGoodsPunishment
 from cheaptalk.games.rounds import by_player, gain_by_round
 from cheaptalk.rules import SHARE, Game, Metric, Point, Result, Series
@@ -10,11 +15,6 @@ from cheaptalk.rules import SHARE, Game, Metric, Point, Result, Series
 
 def _share(result: Result, rows: Sequence[Sequence[int]]) -> float | None:
     return fmean(map(fmean, rows)) / float(result.game.tokens) if rows else None
-
-
-def contribution(result: Result) -> float | None:
-    """The mean share of the tokens contributed in all rounds."""
-    return _share(result, result.outcome.choices)
 
 
 def contribution_without_punishment(result: Result) -> float | None:
@@ -25,11 +25,6 @@ def contribution_without_punishment(result: Result) -> float | None:
 def contribution_with_punishment(result: Result) -> float | None:
     """The mean share of the tokens contributed in rounds with punishment."""
     return _share(result, result.outcome.choices[result.game.rounds :])
-
-
-def last_round_contribution(result: Result) -> float | None:
-    """The mean share of the tokens contributed in the last round."""
-    return _share(result, result.outcome.choices[-1:])
 
 
 def punishment_points(result: Result) -> float:
@@ -106,12 +101,6 @@ METRICS = (
     Metric("antisocial_punishment", antisocial_punishment, unit="share of points", bounds=SHARE),
     Metric("efficiency", efficiency, unit="share of the best", limits=_efficiency_limits),
 )
-
-
-def contribution_by_round(result: Result) -> Iterator[Point]:
-    """The share of its tokens that each player contributes, and the mean of all players."""
-    tokens = result.game.tokens
-    return by_player(result, ([given / tokens for given in row] for row in result.outcome.choices))
 
 
 def points_by_round(result: Result) -> Iterator[Point]:

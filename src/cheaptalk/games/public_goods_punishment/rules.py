@@ -1,6 +1,5 @@
 """Public goods with punishment: after each round, members can reduce the payoffs of others."""
 
-import math
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -242,7 +241,7 @@ class PublicGoodsPunishment(ct.Game):
 
     def payoffs(self, outcome: Punished) -> dict[str, float]:
         """Return the sum of each player's tokens after each round, which can be negative."""
-        return dict(zip(self.seats, map(math.fsum, zip(*outcome.gains, strict=True)), strict=True))
+        return dict(zip(self.seats, outcome.totals(), strict=True))
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
         others = self.group_size - 1

@@ -64,7 +64,8 @@ def payoffs(results: pl.DataFrame) -> Iterator[ReportTable]:
     units = ("game", "group" if grouped else "participant")
     key = ["game", "treatment", "position"]
     title = pl.col("game").map_elements(game_title, pl.String).alias("title")
-    cells = means(results, ["payoff"], key, cluster=cluster).sort(key).with_columns(title)
+    by_number = ("game", "treatment", pl.col("position").cast(pl.Int64))
+    cells = means(results, ["payoff"], key, cluster=cluster).sort(by_number).with_columns(title)
     game, treatment, position = texts(title="Game", treatment="Treatment", position="Position")
     mean = Header("payoff", "Mean payoff", UNIT, 2)
     yield ReportTable(

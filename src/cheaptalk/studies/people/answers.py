@@ -350,16 +350,6 @@ def _as_rows(data: Any) -> Any:
     return data
 
 
-def _are_names(rows: dict[str, Any]) -> dict[str, Any]:
-    for name in rows:
-        if not NAME.fullmatch(name) or "." in name:
-            raise ValueError(
-                f"{shown(name)} is not a valid name; name each text in lower-case letters, digits "
-                "and underscores, for example {tv: television}"
-            )
-    return rows
-
-
 Rows: TypeAlias = Annotated[
     dict[str, Words],
     Field(min_length=2, max_length=MOST_ROWS),
@@ -378,8 +368,14 @@ class WithRows(Answer):
 
     @field_validator("rows")
     @classmethod
-    def _have_names(cls, rows: dict[str, Any]) -> dict[str, Any]:
-        return _are_names(rows)
+    def _have_names(cls, rows: dict[str, Words]) -> dict[str, Words]:
+        for name in rows:
+            if not NAME.fullmatch(name) or "." in name:
+                raise ValueError(
+                    f"{shown(name)} is not a valid name; name each text in lower-case letters, "
+                    "digits and underscores, for example {tv: television}"
+                )
+        return rows
 
     @property
     def keys(self) -> tuple[str, ...]:

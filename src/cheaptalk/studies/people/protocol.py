@@ -16,7 +16,7 @@ from cheaptalk.rules.errors import LocatedError, shown
 from cheaptalk.studies.people.files import TEMPLATE, check_contents, content_of, suffix_of
 from cheaptalk.studies.people.items import Item
 from cheaptalk.studies.people.protocol_texts import check_path
-from cheaptalk.studies.people.steps import AnyStep, Games, Step, steps_within
+from cheaptalk.studies.people.steps import AnyStep, Games, Step, located_steps
 from cheaptalk.studies.people.texts import Words
 
 Source: TypeAlias = Literal["open", "prolific", "mturk", "sona", "code"]
@@ -362,7 +362,7 @@ class Protocol(Value):
     @property
     def steps(self) -> list[Step]:
         """All steps in order, including those before and after each game."""
-        return list(steps_within(self.path))
+        return [step for _, step in located_steps(self.path)]
 
     @cached_property
     def columns(self) -> dict[str, tuple[Item, str]]:

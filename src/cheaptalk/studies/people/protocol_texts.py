@@ -1,17 +1,16 @@
 """Checks of a protocol's texts: placeholders, conditions, images, links and templates of pages."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
 
 from cheaptalk.rules import suggest
-from cheaptalk.rules.errors import LocatedError, Location, shown
+from cheaptalk.rules.errors import LocatedError, shown
 from cheaptalk.studies.people.answers import Invalid
 from cheaptalk.studies.people.conditions import When
 from cheaptalk.studies.people.files import TEMPLATE, is_path, suffix_of, template_text
 from cheaptalk.studies.people.items import Item
 from cheaptalk.studies.people.markdown import LINK, images_in, links_in
 from cheaptalk.studies.people.page_templates import check_page_template
-from cheaptalk.studies.people.steps import CustomPage, Games, Step
+from cheaptalk.studies.people.steps import CustomPage, Games, Step, located_steps
 from cheaptalk.studies.people.texts import placeholders, texts_in, versions
 
 AMOUNTS = ("base", "game", "aborted", "max")
@@ -22,24 +21,6 @@ OF_GAME = ("treatment", "payoff")
 """Placeholders with values of the latest game."""
 
 
-class _Placed(NamedTuple):
-    location: Location
-    step: Step
-
-
-def placed_steps(path: Iterable[Step]) -> Iterator[_Placed]:
-    """Yield all steps in order with their locations in a path, including those around games."""
-    for number, step in enumerate(path):
-        if isinstance(step, Games):
-            for at, before in enumerate(step.before):
-                yield _Placed((number, step.kind, "before", at), before)
-            yield _Placed((number,), step)
-            for at, after in enumerate(step.after):
-                yield _Placed((number, step.kind, "after", at), after)
-        else:
-            yield _Placed((number,), step)
-
-
 def check_path(path: Iterable[Step], files: Mapping[str, str]) -> None:
     """Check the texts, conditions and templates of a path's steps.
 
@@ -48,7 +29,7 @@ def check_path(path: Iterable[Step], files: Mapping[str, str]) -> None:
             template is not valid.
     """
     known: dict[str, Item | None] = {}
-    for location, step in placed_steps(path):
+    for location, step in located_steps(path):
         try:
             if isinstance(step, Games):
                 _check_attention(step)

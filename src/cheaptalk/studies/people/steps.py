@@ -1,6 +1,6 @@
 """The steps of a participant's path through a study."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
@@ -14,7 +14,7 @@ from pydantic import (
 
 from cheaptalk.rules import Event, Game, Value, suggest
 from cheaptalk.rules.chance import Stream
-from cheaptalk.rules.errors import shown
+from cheaptalk.rules.errors import Location, shown
 from cheaptalk.rules.registry import Registry, is_function
 from cheaptalk.studies.people.conditions import When
 from cheaptalk.studies.people.items import Item, distinct, pages_of
@@ -436,18 +436,20 @@ AnyStep = Annotated[Step, BeforeValidator(read_step), PlainSerializer(write_step
 Games.model_rebuild()
 
 
-def steps_within(steps: list[Step]) -> Iterator[Step]:
-    """Yield all steps in order, including those before and after each game."""
-    for step in steps:
+def located_steps(path: Iterable[Step]) -> Iterator[tuple[Location, Step]]:
+    """Yield all steps in order, with their locations, including those around each game."""
+    for number, step in enumerate(path):
         if isinstance(step, Games):
-            yield from step.before
-            yield step
-            yield from step.after
+            for at, before in enumerate(step.before):
+                yield (number, step.kind, "before", at), before
+            yield (number,), step
+            for at, after in enumerate(step.after):
+                yield (number, step.kind, "after", at), after
         else:
-            yield step
+            yield (number,), step
 
 
 def correct_answers(steps: list[Step]) -> dict[str, str]:
     """Return a correct answer to each question that has one, by the field of its form."""
-    items = [item for step in steps_within(steps) for item in getattr(step, "items", ())]
+    items = [item for _, step in located_steps(steps) for item in getattr(step, "items", ())]
     return {field: text for item in items for field, text in item.solution.items()}

@@ -67,8 +67,8 @@ class FilePages:
                 text = with_file(text, file.name, path)
         except ValueError as error:
             return self._page(visit, name, sentence(CheaptalkError(str(error))))
-        names = [file.name for file in visit.files]
-        return self._save(visit, text, draft, f"uploaded: {', '.join(names)}")
+        names = ", ".join(file.name for file in visit.files)
+        return self._save(visit, text, draft, "Files uploaded: %(names)s.", names)
 
     def remove(self, visit: CurrentVisit, name: str) -> Response:
         """Remove a file from the design; versions of the design that name it keep it."""
@@ -76,11 +76,11 @@ class FilePages:
         if file not in files_of(draft.text):
             raise HTTPException(404, f"The study has no file {shown(file)}.")
         text = with_file(draft.text, file, None)
-        return self._save(visit, text, draft, f"removed: {file}")
+        return self._save(visit, text, draft, "File removed: %(names)s.", file)
 
-    def _save(self, visit: Visit, text: str, draft: Draft, change: str) -> Response:
+    def _save(self, visit: Visit, text: str, draft: Draft, notice: str, names: str) -> Response:
         try:
             self.drafts.replace(draft.name, text, draft.version, visit.account.name)
         except Conflict as conflict:
             return conflict_page(visit, conflict)
-        return visit.go(f"/studies/{draft.name}/files", f"Files {change}.")
+        return visit.go(f"/studies/{draft.name}/files", notice, names=names)

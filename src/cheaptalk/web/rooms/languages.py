@@ -111,23 +111,23 @@ class Language:
         return re.sub(r"\{\}", lambda _: next(tokens, ""), translated)
 
     def _token(self, match: re.Match[str], names: Mapping[str, str]) -> str:
-        found = match.groupdict()
-        if found["name"] is not None:
+        parts = match.groupdict()
+        if parts["name"] is not None:
             before, after = self.writing.marks or '""'
-            return f"{before}{self._label(found['name'], names)}{after}"
-        if found["players"]:
-            seats = found["players"].split(", ")
+            return f"{before}{self._label(parts['name'], names)}{after}"
+        if parts["players"]:
+            seats = parts["players"].split(", ")
             return ", ".join(names.get(seat) or self.called(capital(seat)) for seat in seats)
-        if colour := found["colour"]:
-            number = int(found["chips"].replace("no", "0"))
+        if colour := parts["colour"]:
+            number = int(parts["chips"].replace("no", "0"))
             one, several = "%(num)s chip (%(colour)s)", "%(num)s chips (%(colour)s)"
             return self.counted(one, several, number, colour=self.text(colour))
-        if found["items"]:
-            kind = f"%(num)s {found['kind']}"
-            return self.counted(kind, f"{kind}s", int(found["items"]))
-        if found["colours"]:
-            return ", ".join(map(self.text, found["colours"].split(", ")))
-        return self.writing.local(found["number"])
+        if parts["items"]:
+            kind = f"%(num)s {parts['kind']}"
+            return self.counted(kind, f"{kind}s", int(parts["items"]))
+        if parts["colours"]:
+            return ", ".join(map(self.text, parts["colours"].split(", ")))
+        return self.writing.local(parts["number"])
 
     def _label(self, name: str, names: Mapping[str, str]) -> str:
         part = name.rpartition(".")[2]
