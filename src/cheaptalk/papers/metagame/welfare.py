@@ -82,8 +82,10 @@ PRINTED: dict[str, tuple[Normaliser, int, dict[str, float]]] = {
     "BGS": ("published", 1_000_000, {"nw": 67.97, "uw": 75.03}),
     "BGL": ("with_outside", 20_000, {"nw": 72.01, "uw": 72.08}),
 }
-"""By class of games: the normalisation, the number of pools in the mean maxima, and the printed
-values of ``walk`` in percent."""
+"""By class of games: the normalisation, the maximum number of pools in the mean maxima, and the
+printed values of ``walk`` in percent."""
+LEAST_POOLS = 20_000
+"""The minimum number of pools in the mean maxima; otherwise, it is four times that of matches."""
 CLASSES = {name: ItemBargaining.model_validate(PRESETS[name]).quantities for name in PRINTED}
 """The quantities of items by class of games."""
 
@@ -117,7 +119,8 @@ def walks(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def _welfare_of_walks(name: str, game: ItemBargaining, matches: pl.DataFrame) -> dict[str, float]:
-    normaliser, pools, printed = PRINTED[name]
+    normaliser, most, printed = PRINTED[name]
+    pools = min(most, max(LEAST_POOLS, 4 * matches.height))
     metrics = item_bargaining_metrics(game, normaliser=normaliser, pools=pools)
     numbers: dict[str, float] = {}
     for key, metric in zip(printed, (metrics[0], metrics[2]), strict=True):
