@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 from scipy import stats
 
@@ -107,14 +108,17 @@ def test_responses_are_long_and_surveys_wide(store: Store, people: People) -> No
     ]  # fmt: skip
     people.come("end", "complete", [
         ("survey", {"satisfaction": 3, "age": 30}, None), ("after", {"age": "none"}, None),
-        ("survey", {"satisfaction": 4}, None),
+        ("survey", {"satisfaction": 4, "remarks": None}, None),
     ])  # fmt: skip
     answers = read_survey_answers(store, STUDY)
-    assert answers.columns == ["participant", "satisfaction", "strategy", "survey_age", "after_age"]
-    assert answers.rows() == [
-        ("p9", 7.0, "I kept it.", None, None), ("p10", 7.0, "I kept it.", None, None),
-        ("p11", 4.0, None, 30.0, "none"),
+    assert answers.columns == [
+        "participant", "satisfaction", "strategy", "survey_age", "after_age", "remarks"
     ]  # fmt: skip
+    assert answers.rows() == [
+        ("p9", 7.0, "I kept it.", None, None, None), ("p10", 7.0, "I kept it.", None, None, None),
+        ("p11", 4.0, None, 30.0, "none", None),
+    ]  # fmt: skip
+    assert answers.schema["remarks"] == pl.String, "nobody answered, so it is no scale"
 
 
 def test_plays_and_payments_have_rows_by_participant(store: Store, people: People) -> None:

@@ -78,9 +78,9 @@ def read_responses(store: StoreLike, study: StudyLike) -> pl.DataFrame:
 def read_survey_answers(store: StoreLike, study: StudyLike) -> pl.DataFrame:
     """Return survey answers, one row per participant who answered any question.
 
-    Columns: ``participant``, then one per item, numeric if all answers to the item are. If a
-    participant answered an item several times, for example after each game, the last answer is
-    used. If two steps contain an item of the same name, the columns are named ``STEP_ITEM``.
+    Columns: ``participant``, then one per item, numeric if there are answers to the item and all
+    are numbers. If a participant answered an item several times, for example after each game, the
+    last answer is used. If two steps contain an item of the same name, the columns are named ``STEP_ITEM``.
     """
     assert isinstance(store, Store)
     assert isinstance(study, str)
@@ -127,7 +127,7 @@ def _frame(store: StoreLike, study: StudyLike, table: str) -> pl.DataFrame:
 
 def _column(name: str, responses: list[Response | None]) -> pl.Series:
     answered = [item for item in responses if item is not None and item.answer is not None]
-    if all(item.value is not None for item in answered):
+    if answered and all(item.value is not None for item in answered):
         return pl.Series(name, [item and item.value for item in responses], pl.Float64)
     return pl.Series(name, [item and item.answer for item in responses], pl.String)
 

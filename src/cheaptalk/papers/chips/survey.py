@@ -259,12 +259,12 @@ def table_1(evidence: Evidence) -> Iterator[ReportTable]:
     answers between games with different numbers of colours, and treats participants as independent.
     """
     data = evidence.once(survey)
-    scales = data.scales
-    if not scales:
+    if not data.scales:
         raise NoData(f"{data.source} has no scale: no column contains only numbers")
-    cells = mean_intervals(data.people, scales, ["variant"], cluster=GROUP).sort("variant")
-    if cells.is_empty():
+    scales = [name for name in data.scales if data.people[name].count()]
+    if not scales:
         raise NoData(f"{data.source} has no answer of a participant whose match counts")
+    cells = mean_intervals(data.people, scales, ["variant"], cluster=GROUP).sort("variant")
     parts = {part: f"answer{end}" for part, end in PARTS.items() if end not in (LOW, HIGH)}
     named = cells.select("metric", "variant", *parts).rename(parts)
     wide = side_by_side(named, "answer", "variant")
