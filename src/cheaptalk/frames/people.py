@@ -80,7 +80,8 @@ def read_survey_answers(store: StoreLike, study: StudyLike) -> pl.DataFrame:
 
     Columns: ``participant``, then one per item, numeric if there are answers to the item and all
     are numbers. If a participant answered an item several times, for example after each game, the
-    last answer is used. If two steps contain an item of the same name, the columns are named ``STEP_ITEM``.
+    last answer is used. If two steps contain an item of the same name, the columns are named
+    ``STEP_ITEM``.
     """
     assert isinstance(store, Store)
     assert isinstance(study, str)
