@@ -100,7 +100,7 @@ def test_copies_and_replays_have_the_same_chat() -> None:
     table.answer("right", toys.SpokenGuess(number=3, message=""))
     table.say("right", "three")
     assert table.chat is not None
-    given = [(r, a, action and action.model_dump()) for r, a, action in table.given]
+    given = [(r, a, x.model_dump() if x else None) for r, a, x in table.given]
     replayed = ct.rules.replay(table.game, CARDS, "seed", given, table.chat.lines)
     for copy in (table.clone(), replayed):
         assert copy.chat is not None

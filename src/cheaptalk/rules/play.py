@@ -81,13 +81,13 @@ def take_turns_with_chat(table: Table, deciders: Mapping[str, Decide]) -> None:
             turn = table.chat_turn(actor, sum(map(len, turns.values())))
             if line := line_of(turn, deciders[actor]):
                 say_if_possible(table, actor, line)
-    pending = list(table.pending)
-    actions = {actor: ask_strategy(table.request(actor), deciders[actor]) for actor in pending}
+    pending, lines = list(table.pending), dict[str, str | None]()
     if when == "during":
-        spoken = {a: line_of(table.chat_turn(a, request), deciders[a]) for a in pending}
-        for actor, line in spoken.items():
-            if line:
-                say_if_possible(table, actor, line, pending)
+        lines = {a: line_of(table.chat_turn(a, request), deciders[a]) for a in pending}
+    actions = {actor: ask_strategy(table.request(actor), deciders[actor]) for actor in pending}
+    for actor, line in lines.items():
+        if line:
+            say_if_possible(table, actor, line, pending)
     for actor, action in actions.items():
         answer_legally(table, actor, deciders[actor], action)
 

@@ -220,6 +220,17 @@ def seats_of(store: Store, study: str, *, past: bool = False) -> dict[str, dict[
     return _seats(store, (number for number in numbers if number is not None))
 
 
+def has_chat(store: Store, study: str) -> bool:
+    """Return whether a study, including its superseded matches, has a game with chat."""
+    when = configurations.c.parameters["chat"]["when"].as_string()
+    query = (
+        sa.select(configurations.c.id)
+        .join(matches, matches.c.configuration_id == configurations.c.id)
+        .where(when.is_not(None), matches.c.number.in_(reader.members_of(study, past=True)))
+    )
+    return store.scalar(query.limit(1)) is not None
+
+
 def _seats(store: Store, numbers: Iterable[int]) -> dict[str, dict[str, str]]:
     """Return the seats and roles of each game, as found in the given matches."""
     known: dict[int, Configuration] = {}
