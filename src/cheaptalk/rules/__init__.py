@@ -84,13 +84,12 @@ from cheaptalk.rules.registry import (
     strategies,
     strategy_named,
 )
-from cheaptalk.rules.steps import Ask, Event, Forfeited, Play, Step, Tell
+from cheaptalk.rules.steps import Ask, Event, Forfeited, Moment, Play, Step, Tell
 from cheaptalk.rules.table import (
     Decide,
     DecisionRequest,
     Given,
     IllegalAction,
-    Moment,
     Result,
     Table,
 )

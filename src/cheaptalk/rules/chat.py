@@ -6,14 +6,12 @@ the same match as without it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from cheaptalk.rules.chance import Chance
 from cheaptalk.rules.errors import counted
-
-if TYPE_CHECKING:
-    from cheaptalk.rules.game import Chat, Game
-    from cheaptalk.rules.table import Moment
+from cheaptalk.rules.game import Chat, Game
+from cheaptalk.rules.steps import Moment
 
 
 class ChatLine(NamedTuple):
@@ -51,7 +49,7 @@ class ChatTurn(NamedTuple):
     """
 
     actor: str
-    heard: "Sequence[Moment]"
+    heard: Sequence[Moment]
     chat: Sequence[HeardLine]
     left: int
     chance: Chance
@@ -68,7 +66,7 @@ class ChatLog:
             chat are keys.
     """
 
-    def __init__(self, game: "Game", settings: "Chat") -> None:
+    def __init__(self, game: Game, settings: Chat) -> None:
         self.settings = settings
         self.lines: list[ChatLine] = []
         actors = {actor.seat: actor.name for actor in game.actors}
@@ -124,7 +122,7 @@ class ChatLog:
         waiting = filter(has_turn, actors)
         return min(waiting, key=lambda actor: len(turns.get(actor, ())), default=None)
 
-    def add(self, line: ChatLine, heard: "dict[str, list[Moment]]") -> None:
+    def add(self, line: ChatLine, heard: dict[str, list[Moment]]) -> None:
         """Add a line, which the members of the sender's group read."""
         self.lines.append(line)
         for actor in self.members[line.actor]:
@@ -136,8 +134,8 @@ class ChatLog:
 
 
 def observed(
-    heard: "Sequence[Moment]", chat: Sequence[HeardLine], moments: int = 0, lines: int = 0
-) -> "Iterator[Moment | ChatLine]":
+    heard: Sequence[Moment], chat: Sequence[HeardLine], moments: int = 0, lines: int = 0
+) -> Iterator[Moment | ChatLine]:
     """Yield an actor's observations and lines of chat in order.
 
     Args:

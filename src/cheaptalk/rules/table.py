@@ -18,18 +18,11 @@ from cheaptalk.rules.errors import (
     shown,
 )
 from cheaptalk.rules.game import Game, Instance, Outcome
-from cheaptalk.rules.steps import Ask, Event, Forfeited, Step, Tell
+from cheaptalk.rules.steps import Ask, Event, Forfeited, Moment, Step, Tell
 
 
 class IllegalAction(CheaptalkError, ValueError):
     """An illegal action, which leaves the match unchanged; the message gives the reason."""
-
-
-class Moment(NamedTuple):
-    """One observation of an actor: an event, or a request with the actor's own answer."""
-
-    event: Event
-    action: Action | None = None
 
 
 class Given(NamedTuple):

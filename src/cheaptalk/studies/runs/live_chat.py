@@ -85,7 +85,7 @@ class LiveChat:
             IllegalAction: the chat is closed, or the line exceeds its limits.
             StoreError: the line cannot be saved.
         """
-        if self.log.settings.when != "during" and self.phase is None:
+        if not self.is_live or (self.log.settings.when != "during" and self.phase is None):
             raise IllegalAction("the chat has ended")
         await self._send(actor, text.strip())
         self._answer_in_background()
@@ -147,7 +147,7 @@ class LiveChat:
             self.entries.append(ChatRecord(key.request, key.actor, text, after, at, turn, calls))
 
     @property
-    def _is_live(self) -> bool:
+    def is_live(self) -> bool:
         """Whether all that happened in an earlier run has been repeated."""
         is_past = any(key.attempt < CHAT_CALLS for key in self.caller.past)
         return self._repeated == len(self.entries) and not is_past
@@ -260,7 +260,7 @@ class LiveChat:
 
     def _answer_in_background(self) -> None:
         """Let models and scripts react to people's lines, while the people go on."""
-        if self._background or not self._people_in_chat() or not self._is_live:
+        if self._background or not self._people_in_chat() or not self.is_live:
             return
         phase = self.phase
         task = asyncio.create_task(self._react(phase))
