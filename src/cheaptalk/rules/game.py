@@ -275,7 +275,7 @@ class Game(Value):
     """The players' names in prompts, by seat; by default the seat's name."""
 
     chat: Chat | None = None
-    """Free chat between the seats, such as ``{when: before, seconds: 60}``; by default none."""
+    """Free chat between the seats, such as before or {when: during, lines: 5}; by default none."""
 
     @model_serializer(mode="wrap")
     def _without_absent_chat(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
