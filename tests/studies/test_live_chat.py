@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
+from cheaptalk.judges.items import items_of
 from cheaptalk.models import ModelCall, Reply
 from cheaptalk.records import Store, transcript
 from cheaptalk.records.exports.exporter import export
@@ -147,3 +148,13 @@ def test_chat_is_exported(store: Store, tmp_path: Any) -> None:
     row = frame.row(0, named=True)
     moves = [entry for entry in record.chat if entry.actor == "alice"]
     assert row["messages_alice"] == len(moves)
+
+
+def test_judges_read_the_chat(store: Store) -> None:
+    ct.run(chat_study("before", messages=False), store, models=Canned(answering))
+    rubric = ct.judges.Rubric(
+        name="fair", question="Is it fair?", item="seat", categories={"yes": "It is.", "no": "No."}
+    )
+    items = items_of(the_record(store), rubric)
+    assert [item.name for item in items] == ["alice", "bob"]
+    assert "bob speaks" in items[0].seen

@@ -294,7 +294,9 @@ def _saying(says: str, records: Iterator[MatchRecord], size: int) -> MatchPage:
             return MatchPage(matching, last, searched)
         last, searched = record.id, searched + 1
         actions = (answer.get("action") or {} for answer in record.body.get("answers", ()))
-        if any(says.casefold() in str(action.get("message", "")).casefold() for action in actions):
+        texts = [str(action.get("message", "")) for action in actions]
+        texts += [line["text"] or "" for line in record.body.get("chat", ())]
+        if any(says.casefold() in text.casefold() for text in texts):
             matching.append(record)
     return MatchPage(matching, None, searched)
 

@@ -209,7 +209,7 @@ def about_game(name: str) -> str:
 
 
 def parameters(row: Row) -> list[tuple[Field, list[str]]]:
-    """Return a game's parameters with their texts: those in the form first, and chat and names last."""
+    """Return a game's parameters with their texts: those in the form first, chat and names last."""
     try:
         fields = fields_of(get_game(last_text(row, "game")).rules)
     except UnknownName:
