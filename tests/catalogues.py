@@ -97,7 +97,8 @@ def _text(found: str | Iterable[str]) -> Text:
 
 def prompts() -> set[Message]:
     """Return the texts of the prompt styles for people."""
-    paths = [*PACKAGE.glob("games/*/styles/people.jinja"), PACKAGE / "styles/phrases.jinja"]
+    shared = [PACKAGE / "styles" / name for name in ("phrases.jinja", "chat.jinja")]
+    paths = [*PACKAGE.glob("games/*/styles/people.jinja"), *shared]
     return {message for path in paths for message in extract(path)} | extract(
         PACKAGE / "styles/languages.py"
     )

@@ -78,6 +78,13 @@ SIGNS = {
 """Comparison signs by the names of bounds in a schema; pydantic uses the short names in unions."""
 
 
+NOTATIONS = {
+    "Horizon": "rounds, or {rounds: 99, hidden: true}",
+    "Chat": "before, between or during, or {when: before, seconds: 60}",
+}
+"""The values of types that have short forms."""
+
+
 def legal_values(spec: Mapping[str, Any]) -> str:
     """Return the values that a JSON schema allows, in words.
 
@@ -86,7 +93,7 @@ def legal_values(spec: Mapping[str, Any]) -> str:
     """
     if "$ref" in spec:
         name = spec["$ref"].rpartition("/")[2]
-        return "rounds, or {rounds: 99, hidden: true}" if name == "Horizon" else name
+        return NOTATIONS.get(name, name)
     if "anyOf" in spec:
         return ", or ".join(dict.fromkeys(map(legal_values, spec["anyOf"])))
     if "enum" in spec or "const" in spec:

@@ -201,7 +201,7 @@ def test_record_without_body_explains_how_to_load_it(store: Store) -> None:
         except UnreadBody as error:
             lacking[name] = str(error)
     assert all(f'store.find("{listed.id}")' in sentence for sentence in lacking.values())
-    assert set(lacking) == {"answers", "as_json", "body", "instance", "replay", "table"}
+    assert set(lacking) == {"answers", "as_json", "body", "chat", "instance", "replay", "table"}
     assert listed.played is None  # only a match of another system has a date in its body
     assert listed.id in repr(listed)
     assert "bargaining" in listed._repr_html_()

@@ -28,8 +28,14 @@ class _Answer(msgspec.Struct, gc=False):
     action: dict[str, Any] | None
 
 
+class _Line(msgspec.Struct, gc=False):
+    actor: str
+    text: str | None
+
+
 class _Answers(msgspec.Struct, gc=False):
     answers: list[_Answer]
+    chat: list[_Line] = []
 
 
 DECODER = msgspec.json.Decoder(_Answers)
@@ -61,8 +67,9 @@ def with_moves(
         for numbers in chunks(frame.filter(status=Status.FINISHED)["number"].to_list(), AT_ONCE):
             chosen = query.where(matches.c.number.in_(numbers)).order_by(matches.c.number)
             for number, configuration, body in connection.execute(chosen):
-                answers = _answers(store, study, number, body)
-                counts = count_moves(answers, places[configuration], len(seats))
+                played = _answers(store, study, number, body)
+                answers, place = played.answers, places[configuration]
+                counts = count_moves(answers, place, len(seats), played.chat)
                 first = answers[0].action if answers else None
                 rows.append([number, *counts, None if first is None else VALUES[JSON](first)])
     counted = pl.DataFrame(rows, {"number": pl.Int64, **move_columns(seats)}, orient="row")
@@ -82,11 +89,15 @@ def _places(configuration: Configuration, seats: Sequence[str]) -> dict[str, int
     return {actor.name: seats.index(actor.seat) for actor in actors}
 
 
-def _answers(store: Store, study: str, number: int, body: bytes) -> Sequence[_Answer]:
-    """Return the answers of a match, decoded without the other recorded details if possible."""
+def _answers(store: Store, study: str, number: int, body: bytes) -> _Answers:
+    """Return the answers and chat of a match, if possible without the other recorded details."""
     try:
-        return DECODER.decode(zlib.decompress(body)).answers
+        return DECODER.decode(zlib.decompress(body))
     except (TypeError, zlib.error, msgspec.MsgspecError):  # older, with rare values, or damaged
         records = store.records(study, bodies=True, part=range(number, number + 1))
-        answers = next(records).body["answers"]
-        return [_Answer(answer["actor"], answer["action"]) for answer in answers]
+        record = next(records)
+        answers = record.body["answers"]
+        return _Answers(
+            [_Answer(answer["actor"], answer["action"]) for answer in answers],
+            [_Line(line.actor, line.text) for line in record.chat],
+        )

@@ -11,6 +11,7 @@ from cheaptalk.frames.people import read_plays, read_survey_answers
 from cheaptalk.judges.rubrics import Rubric
 from cheaptalk.players import Kind
 from cheaptalk.records import Line, MatchRecord, Store, text_of, transcript
+from cheaptalk.records.chat import lines_of
 from cheaptalk.records.judgements import VERDICT_KINDS, answers_id
 from cheaptalk.records.store.queries import read_records
 from cheaptalk.rules import CheaptalkError, ReplayMismatch
@@ -62,9 +63,12 @@ def items_of(record: MatchRecord, rubric: Rubric) -> list[Item]:
                 move for move, action in actions.items() if type(action).__name__ in rubric.actions
             ]
         return [_move(lines, *move) for move in judged]
+    speakers = dict.fromkeys(
+        [*(actor for _, actor in spoken), *(line.actor for line in lines_of(record.chat))]
+    )
     if rubric.item == "seat":
-        return [_seat(lines, seat) for seat in dict.fromkeys(seat for _, seat in spoken)]
-    return [Item("match", 0, "", _quoted(lines), "the whole match")] if spoken else []
+        return [_seat(lines, actor) for actor in speakers]
+    return [Item("match", 0, "", _quoted(lines), "the whole match")] if speakers else []
 
 
 def answer_item(name: str, question: str, text: str) -> Item:

@@ -23,6 +23,7 @@ from cheaptalk.mock_models.generation import (
 )
 from cheaptalk.players.language_model.player import SUM_UP
 from cheaptalk.styles import CODECS, TaggedCodec
+from cheaptalk.styles.chat import CHAT_KEY, FIELD
 from cheaptalk.styles.json_objects import WRAPPED
 
 Messages = list[dict[str, str]]
@@ -39,6 +40,9 @@ KINDS = ("book", "hat", "ball")
 TAGGED = [codec for codec in CODECS.values() if isinstance(codec, TaggedCodec)]
 TEXT: Schema = {"type": "string"}
 """Schema of an answer without a format, such as a summary."""
+TALKATIVE = 0.6
+"""Share of answers with a line of chat, if the request allows one."""
+SHORT_FORM = CHAT_KEY.rstrip(".")
 CANDIDATES = "candidates"
 """The key of several answers, of which a model with the setting ``refine`` chooses one."""
 NO_FORMAT = (
@@ -75,9 +79,17 @@ def answer(messages: Messages, seed: int = 0) -> str:
     if schemas == [TEXT]:
         return f"My luck is {draw:.3f}."
     fields = _fields(messages, draw, schemas)
+    if codec is None and draw < TALKATIVE and _can_chat(schemas[-1], question, fields):
+        fields |= {FIELD: f"My luck is {draw:.3f}."}
     if codec is None:
         return f"Here is my answer.\n```json\n{json.dumps(fields)}\n```"
     return _tagged(codec, fields)
+
+
+def _can_chat(schema: Schema, question: str, fields: Fields) -> bool:
+    """Return whether a request also allows a line of chat, which the answer lacks so far."""
+    is_form = SHORT_FORM in question or FIELD in schema.get("properties", {})
+    return is_form and fields.get(FIELD) is None and WRAPPED not in fields
 
 
 def _schemas(request: Mapping[str, str], codec: TaggedCodec | None) -> Sequence[Schema]:

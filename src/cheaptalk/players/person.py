@@ -1,5 +1,6 @@
 """People as players, who answer in a terminal, in a browser or through another medium."""
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from pydantic import Field, field_validator, model_validator
@@ -7,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 from cheaptalk.models import Failure
 from cheaptalk.players.protocol import Answer, Kind, PersonCall, Player, Thinking
 from cheaptalk.players.seats import NO_SOURCES, RosterEntry, SeatSpec, Sources
-from cheaptalk.rules import DecisionRequest, Game, Moment
+from cheaptalk.rules import ChatLine, DecisionRequest, Game, Moment, observed
 from cheaptalk.rules.errors import LocatedError
 from cheaptalk.rules.registry import Registry, instances
 from cheaptalk.styles import CODECS, Style, Unparsable, style
@@ -16,6 +17,8 @@ MEDIA: Registry[str] = Registry("medium for people", "cheaptalk.people", instanc
 """The media through which people answer, by name, each with the command to play."""
 TERMINAL = "a person plays with: cheaptalk play"
 BROWSER = "people play with: cheaptalk serve"
+LIVE_CHAT = ("browser",)
+"""Media that show a chat as it happens; others show new lines with the next request."""
 
 
 class Person:
@@ -32,11 +35,14 @@ class Person:
         style: Style,
         deadline: float | None = None,
         substitute: Player | None = None,
+        *,
+        reads_chat: bool = False,
     ) -> None:
         self.game = game
         self.style = style
         self.deadline = deadline
         self.substitute = substitute
+        self.reads_chat = reads_chat
 
     def answer(self, request: DecisionRequest) -> Thinking:
         problem: str | None = None
@@ -44,7 +50,7 @@ class Person:
         while True:
             reply = yield PersonCall(
                 seat=request.actor,
-                news=tuple(self.style.story(new_observations(request), self.game, request.actor)),
+                news=tuple(self._news(request)),
                 question=self.style.tell(request.event, self.game, request.actor),
                 how=self.style.how(request.ask.action, self.game, request.actor),
                 form=request.ask.action.model_json_schema(),
@@ -65,11 +71,25 @@ class Person:
             else:
                 return Answer(action, Kind.OK if problem is None else Kind.REPAIRED)
 
+    def _news(self, request: DecisionRequest) -> Iterator[str]:
+        """Yield the texts of the observations since the actor's last answer."""
+        teller = self.style.to(self.game, request.actor)
+        for item in new_observations(request, chat=self.reads_chat):
+            if isinstance(item, ChatLine):
+                yield teller.chat_line(item, own=item.actor == request.actor)
+            else:
+                yield teller.tell(item.event)
 
-def new_observations(request: DecisionRequest) -> list[Moment]:
-    """Return the observations since the actor's last answer, or all if there was none."""
-    indices = [index for index, moment in enumerate(request.heard) if moment.action is not None]
-    return list(request.heard[indices[-1] + 1 if indices else 0 :])
+
+def new_observations(request: DecisionRequest, *, chat: bool = False) -> list[Moment | ChatLine]:
+    """Return the observations since the actor's last answer, or all if there was none.
+
+    Args:
+        chat: whether to include the lines of chat.
+    """
+    items = list(observed(request.heard, request.chat if chat else ()))
+    own = [index for index, item in enumerate(items) if getattr(item, "action", None) is not None]
+    return items[own[-1] + 1 if own else 0 :]
 
 
 class PersonSeat(SeatSpec):
@@ -119,7 +139,8 @@ class PersonSeat(SeatSpec):
 
     def player(self, game: Game, sources: Sources = NO_SOURCES) -> Person:
         substitute = None if self.away is None else self.stands_in(game).player(game, sources)
-        return Person(game, style(game.name, self.style), self.deadline, substitute)
+        words, is_live = style(game.name, self.style), self.person in LIVE_CHAT
+        return Person(game, words, self.deadline, substitute, reads_chat=not is_live)
 
     def stands_in(self, game: Game) -> SeatSpec:
         assert self.away is not None

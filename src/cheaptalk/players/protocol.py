@@ -90,13 +90,16 @@ Call: TypeAlias = ModelCall | PersonCall | FunctionCall
 
 
 class Answer(NamedTuple):
-    """A player's final answer: an action or None, and the kind of the answer."""
+    """A player's final answer: an action or None, the kind of the answer, and a line of chat."""
 
     action: Action | None
     kind: Kind
+    chat: str | None = None
 
 
 Thinking: TypeAlias = Generator[Call, Reply, Answer]
+Talking: TypeAlias = Generator[Call, Reply, str | None]
+"""The generator of a player's turn to chat, which returns a line, or None to send none."""
 
 
 C = TypeVar("C")
@@ -115,7 +118,11 @@ def think(thinking: Generator[C, Reply, T], reply: Callable[[C], Reply]) -> T:
 
 
 class Player(Protocol):
-    """A player that answers the decision requests of one seat."""
+    """A player that answers the decision requests of one seat.
+
+    A player that chats also has a method ``talk(turn)``: it yields calls and returns a line, see
+    :data:`Talking` and :class:`.ChatTurn`. Other players are silent.
+    """
 
     def answer(self, request: DecisionRequest) -> Thinking:
         """Yield the calls for an answer to a request, then return the answer."""

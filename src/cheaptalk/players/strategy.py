@@ -17,10 +17,11 @@ from pydantic import Field, PrivateAttr, model_validator
 from cheaptalk.models import Reply
 from cheaptalk.models.model_strings import hint
 from cheaptalk.players.code_digests import code_digest
-from cheaptalk.players.protocol import Answer, FunctionCall, Kind, Player, Thinking
+from cheaptalk.players.protocol import Answer, FunctionCall, Kind, Player, Talking, Thinking
 from cheaptalk.players.seats import NO_SOURCES, RosterForm, SeatSpec, Sources
 from cheaptalk.rules import (
     Action,
+    ChatTurn,
     CheaptalkError,
     Decide,
     DecisionRequest,
@@ -47,7 +48,7 @@ from cheaptalk.rules.deciders import (
     player_name,
 )
 from cheaptalk.rules.errors import first_line, shown
-from cheaptalk.rules.play import read_fields
+from cheaptalk.rules.play import line_of, read_fields
 from cheaptalk.rules.registry import GAMES, STRATEGIES
 
 
@@ -65,6 +66,15 @@ class Scripted:
             raise StrategyError.illegal(request, self.decide, reason)
         return Answer(action, Kind.OK)
         yield  # a generator that yields nothing
+
+    def talk(self, turn: ChatTurn) -> Talking:
+        """Return the line of a strategy with a method ``talk``, or None."""
+        return self.line(turn)
+        yield  # a generator that yields nothing
+
+    def line(self, turn: ChatTurn) -> str | None:
+        """Return the line of a strategy with a method ``talk``, or None."""
+        return line_of(turn, self.decide)
 
 
 class Awaited:

@@ -477,6 +477,11 @@ def _calls_of(store: Store, record: MatchRecord) -> list[tuple[Replicate, dict[s
         for attempt, call in enumerate(answer.calls)
     ]
     calls += [
+        (Replicate(seed, *line.place(index)), call)
+        for line in record.chat
+        for index, call in enumerate(line.calls)
+    ]
+    calls += [
         (Replicate(seed, call["request"], call["actor"], call["attempt"]), call)
         for call in store.open_calls(record.id)
     ]

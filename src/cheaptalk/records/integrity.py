@@ -68,6 +68,10 @@ class RepeatedReplies:
             for attempt, entry in enumerate(answer.calls):
                 key = CallKey(record.id, answer.request, answer.actor, attempt)
                 yield from self._of_call(key, entry["call"], entry["reply"])
+        for line in record.chat:
+            for index, entry in enumerate(line.calls):
+                key = CallKey(record.id, *line.place(index))
+                yield from self._of_call(key, entry["call"], entry["reply"])
 
     def of_open_calls(self, store: StoreReader) -> Iterator[RepeatedReply]:
         """Yield the responses in the ledger that are also recorded for another request."""
@@ -457,7 +461,7 @@ def _of_match(
     if not table.over:
         yield "the answers end before the match does"
         return
-    replayed = match_end(table, record.body["seed"], record.answers)
+    replayed = match_end(table, record.body["seed"], record.answers, chat=record.chat)
     for name in ENDED_COLUMNS:
         if name in ("begun", "finished", "body"):
             continue

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -15,6 +16,7 @@ from pydantic import ValidationError
 from cheaptalk import __version__
 from cheaptalk.players import Kind
 from cheaptalk.printing.printout import Printed, Printout
+from cheaptalk.records.chat import ChatRecord, lines_of
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.descriptions import Forfeit, blamed, invalid
 from cheaptalk.records.encoding import moment, pack, text_of, unpack
@@ -23,6 +25,7 @@ from cheaptalk.records.metrics import Measured, measure
 from cheaptalk.records.store.backend import DamagedStore
 from cheaptalk.records.validation import Body, DamagedValue, EndedBody, check_shape
 from cheaptalk.rules import (
+    ChatLine,
     CheaptalkError,
     Game,
     Given,
@@ -35,6 +38,7 @@ from cheaptalk.rules import (
     explain,
     get_game,
     replay_answer,
+    replay_chat,
 )
 from cheaptalk.rules.errors import describe, first_problem, shown
 from cheaptalk.rules.game import expect_json
@@ -123,14 +127,17 @@ def match_end(
     source: Mapping[str, Any] | None = None,
     *,
     begun: float | None = None,
+    chat: Sequence[ChatRecord] = (),
 ) -> MatchEnd:
     """Return the result of a match; before its end, the answers so far and the status live.
 
     Args:
         source: the origin of an imported match.
         begun: start in seconds since 1970; None if it is already stored or unknown.
+        chat: the recorded chat.
     """
-    calls = [call for answer in answers for call in answer.calls if "model" in call["call"]]
+    made = chain(*(answer.calls for answer in answers), *(line.calls for line in chat))
+    calls = [call for call in made if "model" in call["call"]]
     paid = sum((cost_of(call.get("reply")) for call in calls), Cost())
     outcome, payoffs, reason, metrics = None, None, None, None
     status = Status.LIVE
@@ -152,6 +159,8 @@ def match_end(
         "instance": table.instance.model_dump(mode="json"),
         "answers": [answer.as_json() for answer in answers],
     }
+    if chat:
+        body["chat"] = [entry.as_json() for entry in chat]
     if source:
         body["source"] = dict(source)
     return MatchEnd(
@@ -360,6 +369,19 @@ class MatchRecord(Printed):
     def answers(self) -> list[AnswerRecord]:
         return [AnswerRecord.from_json(data) for data in self.body.get("answers", ())]
 
+    @property
+    def chat(self) -> list[ChatRecord]:
+        """The recorded chat, in order; empty if the match had none."""
+        return [ChatRecord.from_json(data) for data in self.body.get("chat", ())]
+
+    @property
+    def made_calls(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """All calls with their actors: those of answers, then those of the chat."""
+        for answer in self.answers:
+            yield from ((answer.actor, call) for call in answer.calls)
+        for line in self.chat:
+            yield from ((line.actor, call) for call in line.calls)
+
     @cached_property
     def roles(self) -> dict[str, str]:
         """Roles by seat, or the seats' own names if the installed rules can't replay the match."""
@@ -480,6 +502,11 @@ class MatchRecord(Printed):
         with self._replaying():
             replay_answer(table, answer.request, answer.actor, answer.action)
 
+    def repeat_chat(self, table: Table, lines: Sequence[ChatLine], request: int) -> None:
+        """Repeat the recorded lines up to a request; raise ReplayMismatch if one is refused."""
+        with self._replaying():
+            replay_chat(table, lines, request)
+
     def replay(self) -> Table:
         """Replay the recorded answers, and return the resulting game state.
 
@@ -487,9 +514,11 @@ class MatchRecord(Printed):
             VersionMismatch: the match was played under another version of the rules.
             ReplayMismatch: an answer does not fit the rules.
         """
-        table = self.table()
+        table, lines = self.table(), lines_of(self.chat)
         for answer in self.answers:
+            self.repeat_chat(table, lines, answer.request)
             self.give(table, answer)
+        self.repeat_chat(table, lines, table.requests)
         return table
 
     def as_json(self) -> dict[str, Any]:

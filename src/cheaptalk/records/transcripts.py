@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 from cheaptalk.players import Kind
 from cheaptalk.printing.printout import Printed, Printout
+from cheaptalk.records.chat import lines_of
 from cheaptalk.records.encoding import text_of
 from cheaptalk.records.record import AnswerRecord, MatchRecord, Status
-from cheaptalk.rules import Moment, Table, counted, unknown
+from cheaptalk.rules import ChatLine, Moment, Table, counted, observed, unknown
 from cheaptalk.rules.display import brief
 from cheaptalk.styles import Style, style
 from cheaptalk.styles.templates import Teller
@@ -30,6 +31,7 @@ class Line(NamedTuple):
         answer: the answer as a JSON object; None for an observation or an invalid answer.
         kind: the kind of the answer.
         calls: the calls for the answer, with their responses.
+        sender: for a line of chat, the actor that sent it.
     """
 
     actor: str
@@ -39,6 +41,7 @@ class Line(NamedTuple):
     answer: dict[str, Any] | None = None
     kind: Kind | None = None
     calls: tuple[dict[str, Any], ...] = ()
+    sender: str | None = None
 
     @property
     def answer_text(self) -> str:
@@ -69,13 +72,17 @@ def transcript(record: MatchRecord) -> Transcript:
     Raises:
         ReplayMismatch: the installed rules can't replay the match.
     """
-    table = record.table()
+    table, chat = record.table(), lines_of(record.chat)
     writer = _Writer(record, table)
     lines = Transcript(writer.news())
     for answer in record.answers:
+        record.repeat_chat(table, chat, answer.request)
+        lines.extend(writer.news())
         writer.answers[answer.request, answer.actor] = answer
         record.give(table, answer)
         lines.extend(writer.news())
+    record.repeat_chat(table, chat, table.requests)
+    lines.extend(writer.news())
     return lines
 
 
@@ -213,7 +220,7 @@ class _Writer:
     def __init__(self, record: MatchRecord, table: Table) -> None:
         self.table = table
         self.answers: dict[tuple[int, str], AnswerRecord] = {}
-        self.read = dict.fromkeys(table.heard, 0)
+        self.read = dict.fromkeys(table.heard, (0, 0))
         self.names = {actor: table.game.called(seat) for actor, seat in record.at.items()}
         self.tellers: dict[str, Teller] = {
             actor: _style(record, seat).to(table.game, actor) for actor, seat in record.at.items()
@@ -223,11 +230,18 @@ class _Writer:
         """Return the lines added since the last call: answered requests, then observations."""
         lines = []
         for actor, moments in self.table.heard.items():
-            new_moments, self.read[actor] = moments[self.read[actor] :], len(moments)
-            lines += [self.line(actor, moment) for moment in new_moments]
+            chat = self.table.chat.heard[actor] if self.table.chat else ()
+            read_moments, read_lines = self.read[actor]
+            news = list(observed(moments, chat, read_moments, read_lines))
+            sent = sum(isinstance(item, ChatLine) for item in news)
+            self.read[actor] = len(moments), read_lines + sent
+            lines += [self.line(actor, item) for item in news]
         return sorted(lines, key=lambda line: line.kind is None)
 
-    def line(self, actor: str, moment: Moment) -> Line:
+    def line(self, actor: str, moment: Moment | ChatLine) -> Line:
+        if isinstance(moment, ChatLine):
+            text = self.tellers[actor].chat_line(moment)
+            return Line(actor, self.names[actor], text, sender=moment.actor)
         text = self.tellers[actor].tell(moment.event)
         record = self._answer_to(actor, moment)
         answer = record and (record.request, record.action, record.kind, tuple(record.calls))

@@ -80,6 +80,18 @@ class RecordedAnswer(TypedDict):
     calls: NotRequired[list[MadeCall]]
 
 
+class RecordedChat(TypedDict):
+    """A recorded line of chat, or a model's decision to send none."""
+
+    request: int
+    actor: str
+    text: str | None
+    after: NotRequired[list[str]]
+    at: NotRequired[float]
+    turn: NotRequired[list[int]]
+    calls: NotRequired[list[MadeCall]]
+
+
 class Body(TypedDict):
     """Recorded details of a match that is in progress or has failed."""
 
@@ -93,6 +105,7 @@ class EndedBody(Body):
     package: str
     instance: dict[str, Any]
     answers: list[RecordedAnswer]
+    chat: NotRequired[list[RecordedChat]]
     source: NotRequired[dict[str, Any]]
 
 

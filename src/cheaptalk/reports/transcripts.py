@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from cheaptalk.models import Usage
 from cheaptalk.records import FEW, Line, MatchRecord, gather_scenes, transcript
+from cheaptalk.records.chat import CHAT_CALLS
 from cheaptalk.rules import CheaptalkError, counted
 
 UNREADABLE = (CheaptalkError, ValidationError, KeyError)
@@ -155,7 +156,7 @@ def exchanges(answered: Calls, ledger: Calls = ()) -> list[Exchange]:
         ledger: calls recorded in the ledger.
     """
     attempts = [_exchange(call, number) for number, call in enumerate(answered, start=1)]
-    attempts += [_exchange(call, call["attempt"] + 1) for call in ledger]
+    attempts += [_exchange(call, call["attempt"] % CHAT_CALLS + 1) for call in ledger]
     return sorted(attempts, key=lambda item: (item.call, item.sending))
 
 
@@ -171,7 +172,9 @@ def _exchange(call: Mapping[str, Any], number: int) -> Exchange:
     return Exchange(
         call=number,
         sending=call.get("sending") or call.get("try") or 1,
-        model=reply.get("model") or request.get("model") or "a person",
+        model=reply.get("model")
+        or request.get("model")
+        or ("a line of chat" if "chat" in request else "a person"),
         state=reply.get("failure") or state if state == "answered" else state,
         messages=list(_messages(request)),
         text=reply.get("text"),

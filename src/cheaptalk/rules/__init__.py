@@ -20,6 +20,7 @@ from cheaptalk.rules.arguments import WrongArgument, check_functions
 from cheaptalk.rules.assessment import Assessment, Demand, Missed, Mistakes, Statement
 from cheaptalk.rules.bounds import COUNT, PERCENT, SHARE
 from cheaptalk.rules.chance import Chance, Stream
+from cheaptalk.rules.chat import ChatLine, ChatTurn, HeardLine, observed, talker
 from cheaptalk.rules.deciders import decider
 from cheaptalk.rules.empirical_view import (
     EmpiricalView,
@@ -39,6 +40,7 @@ from cheaptalk.rules.errors import (
 )
 from cheaptalk.rules.game import (
     Actor,
+    Chat,
     Game,
     Horizon,
     HorizonLike,
@@ -68,6 +70,7 @@ from cheaptalk.rules.play import (
     play_async,
     replay,
     replay_answer,
+    replay_chat,
 )
 from cheaptalk.rules.registry import (
     GameLike,
@@ -81,21 +84,38 @@ from cheaptalk.rules.registry import (
     strategies,
     strategy_named,
 )
-from cheaptalk.rules.steps import Ask, Event, Forfeited, Play, Step, Tell
+from cheaptalk.rules.steps import Ask, Event, Forfeited, Moment, Play, Step, Tell
 from cheaptalk.rules.table import (
     Decide,
     DecisionRequest,
     Given,
     IllegalAction,
-    Moment,
     Result,
     Table,
 )
 
 __all__ = ["COUNT", "MESSAGE_LIMIT", "PERCENT", "SHARE", "Action", "Actor", "Ask", "Assessment"]
-__all__ += ["Chance", "CheaptalkError", "Decide", "DecisionRequest", "Demand", "EmpiricalView"]
+__all__ += [
+    "Chance",
+    "Chat",
+    "ChatLine",
+    "ChatTurn",
+    "CheaptalkError",
+    "Decide",
+    "DecisionRequest",
+    "Demand",
+    "EmpiricalView",
+]
 __all__ += ["Event", "Forfeited", "Game", "GameLike", "GameSpec", "Given", "Histogram", "Horizon"]
-__all__ += ["HorizonLike", "IllegalAction", "Instance", "Message", "Metric", "MetricTable"]
+__all__ += [
+    "HeardLine",
+    "HorizonLike",
+    "IllegalAction",
+    "Instance",
+    "Message",
+    "Metric",
+    "MetricTable",
+]
 __all__ += ["Missed", "Mistakes", "Moment", "Money", "OptionalHorizon", "Outcome", "Play"]
 __all__ += ["PluginWarning", "Point", "Quantity", "Radar", "Registry", "ReplayMismatch", "Result"]
 __all__ += ["RulesError", "ScaledMetric", "Schema", "Secret", "Series", "SpecLike", "Statement"]
@@ -103,6 +123,7 @@ __all__ += ["Step", "Strategy", "StrategyError", "Stream", "StyleFile", "Table",
 __all__ += ["UnknownName", "Value", "Whole", "WrongArgument", "WrongValue", "alternative"]
 __all__ += ["ask_strategy", "between", "by_name", "counted", "decider", "explain"]
 __all__ += ["field_meanings", "field_ranges", "game_title", "games", "get_game", "numbered_seats"]
+__all__ += ["observed", "replay_chat", "talker"]
 __all__ += ["play", "play_async", "register", "replay", "replay_answer", "strategies", "strategy"]
 __all__ += ["strategy_named", "suggest", "unknown"]
 

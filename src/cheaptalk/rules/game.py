@@ -15,6 +15,7 @@ from typing import (
     Any,
     ClassVar,
     Generic,
+    Literal,
     NamedTuple,
     TypeAlias,
     TypeVar,
@@ -23,7 +24,13 @@ from typing import (
     get_origin,
 )
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import (
+    BaseModel,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from cheaptalk.renamed import RENAMED_KEYS
 from cheaptalk.rules.actions import Action, Data
@@ -169,6 +176,31 @@ class Horizon(Value):
         return None if self.hidden else self.rounds
 
 
+class Chat(Value):
+    """Free chat between the seats of a match, which binds nobody and doesn't change payoffs.
+
+    In a study file: ``{when: before, seconds: 60}``, or only ``before``.
+    """
+
+    when: Literal["before", "between", "during"] = "before"
+    """When the chat is open: before the first decision, before each decision (in simultaneous
+    games, before each round), or during the whole match."""
+    seconds: float = Field(120, gt=0, le=3600, allow_inf_nan=False)
+    """Seconds after which a chat before decisions ends, unless all people are ready earlier."""
+    lines: int = Field(10, ge=1, le=1000)
+    """The maximum lines of each seat: in total or, if the chat is before each decision, each
+    time."""
+    characters: int = Field(300, ge=1, le=2000)
+    """The maximum characters of a line."""
+    groups: tuple[tuple[str, ...], ...] = ()
+    """The seats that chat with each other, such as [[player_1, player_2]]; by default all seats."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_word(cls, value: Any) -> Any:
+        return {"when": value} if isinstance(value, str) else value
+
+
 if TYPE_CHECKING:
 
     class Settable(Generic[Held, Accepted]):
@@ -241,6 +273,33 @@ class Game(Value):
 
     names: dict[str, str] = Field(default_factory=dict)
     """The players' names in prompts, by seat; by default the seat's name."""
+
+    chat: Chat | None = None
+    """Free chat between the seats, such as before or {when: during, lines: 5}; by default none."""
+
+    @model_serializer(mode="wrap")
+    def _without_absent_chat(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = serialize(self)
+        if self.chat is None:  # so that parameters stored before chat existed stay the same
+            data.pop("chat", None)
+        return data
+
+    @model_validator(mode="after")
+    def _check_chat(self) -> "Game":
+        if self.chat is None:
+            return self
+        if any(count > 1 for count in Counter(actor.seat for actor in self.actors).values()):
+            raise LocatedError("a seat with several actors can't chat; leave out chat", "chat")
+        members = [seat for group in self.chat.groups for seat in group]
+        for seat in members:
+            if seat not in self.seats:
+                raise LocatedError(f"unknown seat {suggest(seat, list(self.seats))}", "chat.groups")
+            if members.count(seat) > 1:
+                problem = f"{seat} is in two groups; a seat chats in one group"
+                raise LocatedError(problem, "chat.groups")
+        if any(len(group) < 2 for group in self.chat.groups):
+            raise LocatedError("a group needs at least two seats", "chat.groups")
+        return self
 
     @model_validator(mode="after")
     def _check_names(self) -> "Game":

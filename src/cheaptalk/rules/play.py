@@ -1,13 +1,14 @@
 """Functions that play a match with scripted or asynchronous players, or replay a recorded match."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
 from cheaptalk.rules.actions import Action, explain
-from cheaptalk.rules.deciders import decider, is_player, player_name
+from cheaptalk.rules.chat import ChatLine, ChatTurn, talker
+from cheaptalk.rules.deciders import bare, decider, is_player, player_name
 from cheaptalk.rules.errors import CheaptalkError, describe, shown, suggest
 from cheaptalk.rules.game import Game, Instance
 from cheaptalk.rules.registry import GameLike, game_from, strategies, strategy_named
@@ -58,19 +59,84 @@ def play(game: GameLike, instance: Instance, seed: str, players: Mapping[str, An
     by_seat = {seat: _player(game, players, seat) for seat in game.seats}
     deciders = {actor.name: by_seat[actor.seat] for actor in table.seats}
     while table.pending:
-        for actor in table.pending:
-            take_turn(table, actor, deciders[actor])
+        if table.chat is None:
+            for actor in table.pending:
+                take_turn(table, actor, deciders[actor])
+        else:
+            take_turns_with_chat(table, deciders)
     return table
+
+
+def take_turns_with_chat(table: Table, deciders: Mapping[str, Decide]) -> None:
+    """Let scripted players chat, then answer the current request.
+
+    If the chat is open during the whole match, each player may send a line with its answer.
+    """
+    assert table.chat is not None
+    when, request = table.chat.settings.when, table.requests
+    if when == "between" or (when == "before" and request == 0):
+        turns: dict[str, list[int]] = {actor: [] for actor in deciders if actor in table.chat.heard}
+        while (actor := table.chat.next_actor(turns, request, turns)) is not None:
+            turns[actor].append(len(table.chat.lines))
+            turn = table.chat_turn(actor, sum(map(len, turns.values())))
+            if line := line_of(turn, deciders[actor]):
+                say_if_possible(table, actor, line)
+    pending, lines = list(table.pending), dict[str, str | None]()
+    if when == "during":
+        lines = {a: line_of(table.chat_turn(a, request), deciders[a]) for a in pending}
+    actions = {actor: ask_strategy(table.request(actor), deciders[actor]) for actor in pending}
+    for actor, line in lines.items():
+        if line:
+            say_if_possible(table, actor, line, pending)
+    for actor, action in actions.items():
+        answer_legally(table, actor, deciders[actor], action)
+
+
+def line_of(turn: ChatTurn, player: Any) -> str | None:
+    """Return the line that a scripted player sends, or None.
+
+    The player may have a method ``talk`` that returns a text or None.
+
+    Raises:
+        StrategyError: the method fails or returns another type.
+    """
+    talk = talker(player) or talker(bare(player))
+    if talk is None or turn.left <= 0:
+        return None
+    try:
+        line = talk(turn)
+    except Exception as error:
+        raise StrategyError(
+            f'"{turn.actor}" failed to chat, by {player_name(player)}: {describe(error)}'
+        ) from error
+    if line is not None and not isinstance(line, str):
+        raise StrategyError(
+            f"talk() of {player_name(player)} returns {shown(line)}; return a text, or None"
+        )
+    return line
+
+
+def say_if_possible(
+    table: Table, actor: str, text: str, after: Iterable[str] = ()
+) -> ChatLine | None:
+    """Send a line, and return it; return None if it exceeds the limits or the chat has ended."""
+    try:
+        return table.say(actor, text, after)
+    except IllegalAction:
+        return None
 
 
 def take_turn(table: Table, actor: str, decide: Decide) -> None:
     """Answer an actor's request with a strategy; raise StrategyError if it fails or is illegal."""
-    request = table.request(actor)
-    action = ask_strategy(request, decide)
+    answer_legally(table, actor, decide, ask_strategy(table.request(actor), decide))
+
+
+def answer_legally(table: Table, actor: str, decide: Decide, action: object) -> None:
+    """Answer an actor's request; raise StrategyError if the strategy's action is illegal."""
     try:
         table.answer(actor, action)
     except IllegalAction as illegal:
-        raise StrategyError.illegal(request, decide, str(illegal)) from illegal
+        raise StrategyError.illegal(table.request(actor), decide, str(illegal)) from illegal
 
 
 def check_seats(game: Game, players: Iterable[str]) -> None:
@@ -127,6 +193,7 @@ async def play_async(
     table: Table,
     answer: Callable[[DecisionRequest], Awaitable[Action | None]],
     watch: Callable[[Table], None] = lambda _: None,
+    prepare: Callable[[Table], Awaitable[None]] | None = None,
 ) -> Table:
     """Play a match to its end with players that take time, such as models and people.
 
@@ -136,6 +203,7 @@ async def play_async(
         answer: returns the action, or None if the actor finally failed to answer. If a call raises
             an error, all concurrent requests are completed before the first error is raised.
         watch: called at the beginning and after every answer.
+        prepare: awaited before the requests of each step are made, such as for a chat.
     """
 
     async def settle(ask: Ask) -> None:
@@ -148,6 +216,8 @@ async def play_async(
 
     watch(table)
     while not table.over:
+        if prepare is not None:
+            await prepare(table)
         results = await asyncio.gather(
             *(settle(ask) for ask in table.pending.values()), return_exceptions=True
         )
@@ -162,6 +232,7 @@ def replay(
     instance: Instance,
     seed: str,
     answers: Iterable[tuple[int, str, Mapping[str, object] | None]],
+    chat: Sequence[ChatLine] = (),
 ) -> Table:
     """Replay recorded answers, and return the match with its next request open.
 
@@ -172,14 +243,25 @@ def replay(
 
     Args:
         answers: request number, actor and the action's fields (None: forfeited), in order.
+        chat: the lines of chat, in order.
 
     Raises:
-        ReplayMismatch: the rules do not make a recorded request, or refuse its answer.
+        ReplayMismatch: the rules do not make a recorded request, or refuse an answer or a line.
     """
     table = Table(game_from(game), instance, seed)
     for request, actor, fields in answers:
+        replay_chat(table, chat, request)
         replay_answer(table, request, actor, fields)
+    replay_chat(table, chat, table.requests)
     return table
+
+
+def replay_chat(table: Table, lines: Sequence[ChatLine], request: int) -> None:
+    """Repeat the recorded lines up to a request that are not yet in the chat."""
+    try:
+        table.repeat_chat(lines, request)
+    except IllegalAction as refusal:
+        raise ReplayMismatch(f"a recorded line of chat is refused: {refusal}") from refusal
 
 
 def replay_answer(

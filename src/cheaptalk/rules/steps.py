@@ -27,6 +27,13 @@ class Event(Struct, frozen=True):
     """
 
 
+class Moment(NamedTuple):
+    """One observation of an actor: an event, or a request with the actor's own answer."""
+
+    event: Event
+    action: Action | None = None
+
+
 def no_objection(_action: Any) -> str | None:
     """Accept every action: the default check of a request, in addition to the action's schema."""
     return None

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from cheaptalk.rules.actions import Action, listed
 from cheaptalk.rules.chance import Chance
+from cheaptalk.rules.chat import ChatLine, ChatLog, ChatTurn, HeardLine
 from cheaptalk.rules.display import brief, html_table
 from cheaptalk.rules.errors import (
     CheaptalkError,
@@ -17,18 +18,11 @@ from cheaptalk.rules.errors import (
     shown,
 )
 from cheaptalk.rules.game import Game, Instance, Outcome
-from cheaptalk.rules.steps import Ask, Event, Forfeited, Step, Tell
+from cheaptalk.rules.steps import Ask, Event, Forfeited, Moment, Step, Tell
 
 
 class IllegalAction(CheaptalkError, ValueError):
     """An illegal action, which leaves the match unchanged; the message gives the reason."""
-
-
-class Moment(NamedTuple):
-    """One observation of an actor: an event, or a request with the actor's own answer."""
-
-    event: Event
-    action: Action | None = None
 
 
 class Given(NamedTuple):
@@ -52,12 +46,14 @@ class DecisionRequest(NamedTuple):
         ask: the request as the rules yielded it.
         heard: the actor's earlier observations and answers, oldest first.
         chance: the actor's own random streams.
+        chat: the lines of chat that the actor has read or sent, oldest first.
     """
 
     number: int
     ask: Ask
     heard: Sequence[Moment]
     chance: Chance
+    chat: Sequence[HeardLine] = ()
 
     def __repr__(self) -> str:
         return brief(self, f"{self.actor} in request {self.number}, {self.event!r}")
@@ -158,6 +154,7 @@ class Table:
         self._closed: dict[str, Action | None] = {}
         self._streams = {actor: self.chance.apart("player", actor) for actor in self.heard}
         self._together = False
+        self.chat = None if game.chat is None else ChatLog(game, game.chat)
         self._rules: Generator[Step, Any, Any] = game.play(instance, self.chance)
         if not hasattr(self._rules, "send"):
             raise self._wrong(
@@ -197,8 +194,60 @@ class Table:
         Raises:
             WrongValue: the actor has no open request.
         """
-        fields = self.requests, self._open(actor), self.heard[actor], self._streams[actor]
+        ask, chat = self._open(actor), () if self.chat is None else self.chat.heard[actor]
+        fields = self.requests, ask, self.heard[actor], self._streams[actor], chat
         return made(DecisionRequest, fields)
+
+    @property
+    def asked(self) -> list[str]:
+        """The actors of the current request, including those that have already answered it."""
+        return [] if self.over else list(self._asked)
+
+    def say(self, actor: str, text: str, after: Iterable[str] = ()) -> ChatLine:
+        """Send a line of chat, which all members of the sender's group read.
+
+        The state of the game doesn't change.
+
+        Args:
+            after: actors that have received the current request but not answered it, such as
+                models that are thinking; they read the line after their answer. Actors that have
+                answered read it afterwards anyway.
+
+        Raises:
+            IllegalAction: the chat is closed, or the line exceeds its limits.
+        """
+        reason = self._closed_chat() or (self.chat and self.chat.refuse(actor, text, self.requests))
+        if self.chat is None or reason:
+            raise IllegalAction(reason or "")
+        later = {*after, *self._closed}
+        asked = tuple(name for name in self._asked if name in later)
+        line = ChatLine(self.requests, actor, text, asked)
+        self.chat.add(line, self.heard)
+        return line
+
+    def chat_turn(self, actor: str, number: int) -> ChatTurn:
+        """Return an actor's turn to chat; ``number`` numbers the random streams of its turns.
+
+        Raises:
+            IllegalAction: the chat is closed.
+        """
+        reason = self._closed_chat()
+        if self.chat is None or reason:
+            raise IllegalAction(reason or "")
+        chance = self.chance.apart("chat", actor, number)
+        left, chat = self.chat.left(actor, self.requests), self.chat.heard.get(actor, ())
+        return ChatTurn(actor, self.heard[actor], chat, left, chance)
+
+    def _closed_chat(self) -> str | None:
+        """Return why nobody can chat now, or None."""
+        if self.chat is None:
+            return "this game has no chat"
+        if self.over:
+            return "the match has ended"
+        when = self.chat.settings.when
+        if when == "during" or not (self._closed or (when == "before" and self.requests)):
+            return None
+        return "the chat has ended"
 
     def legal(self, actor: str) -> list[Action] | None:
         """Return all legal answers to the actor's open request.
@@ -221,12 +270,26 @@ class Table:
         The copy is made by replaying the match, which takes as long as the rules do.
         """
         copy = Table(self.game, self.instance, self.chance.seed)
-        for _, actor, action in self.given:
+        lines = () if self.chat is None else self.chat.lines
+        for request, actor, action in self.given:
+            copy.repeat_chat(lines, request)
             if action is None:
                 copy.forfeit(actor)
             else:
                 copy.answer(actor, action)
+        copy.repeat_chat(lines, self.requests)
         return copy
+
+    def repeat_chat(self, lines: Sequence[ChatLine], request: int) -> None:
+        """Send the recorded lines that were sent up to a request and not yet repeated.
+
+        Raises:
+            IllegalAction: the chat is closed, or a line exceeds its limits.
+        """
+        for line in lines[len(self.chat.lines) if self.chat else 0 :]:
+            if line.request > request:
+                break
+            self.say(line.actor, line.text, line.after)
 
     def answer(self, actor: str, action: object) -> None:
         """Close the actor's request with an action.

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from cheaptalk.players import RosterEntry, SeatSpec, StrategySeat
 from cheaptalk.records import MatchRecord, Status, match_end, text_of, transcript
+from cheaptalk.records.chat import scripted_chat
 from cheaptalk.records.identity import Configuration, match_digest, written_player_digest
 from cheaptalk.records.record import ENDED_COLUMNS, scripted_answers
 from cheaptalk.records.transcripts import Transcript
@@ -264,7 +265,7 @@ class Match:
         order = [*self._seat_of]
         answers = scripted_answers(self.table.given)
         answers.sort(key=lambda answer: (answer.request, order.index(answer.actor)))
-        end = match_end(self.table, self.seed, answers)
+        end = match_end(self.table, self.seed, answers, chat=scripted_chat(self.table))
         columns = {name: getattr(end, name) for name in ENDED_COLUMNS if name != "body"}
         if end.status is Status.LIVE:
             columns["finished"] = None

@@ -23,6 +23,7 @@ from msgspec import structs
 from cheaptalk.rules import (
     Action,
     Ask,
+    ChatLine,
     CheaptalkError,
     Event,
     Game,
@@ -31,9 +32,11 @@ from cheaptalk.rules import (
     get_game,
     unknown,
 )
+from cheaptalk.rules.chat import ChatLog
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.game_spec import LANGUAGES, PEOPLE
 from cheaptalk.rules.registry import SpecLike
+from cheaptalk.styles.chat import CHAT_FORM, CHAT_KEY, CHAT_TAG
 from cheaptalk.styles.codec import Codec, JsonCodec
 from cheaptalk.styles.languages import prompt_translations, writing
 from cheaptalk.styles.slots import block_name, blocks_of
@@ -163,6 +166,12 @@ class Style:
             raise self._failed(kind, values, error) from error
         return _TRAILING.sub("", _GAPS.sub("\n\n", text)).strip()
 
+    def render_chat(self, block: str, values: dict[str, Any]) -> str:
+        """Render a block of the texts of the chat, which are the same in all games."""
+        environment = self._template.environment
+        text = environment.get_template("chat.jinja").render(values, block=block)
+        return _TRAILING.sub("", _GAPS.sub("\n\n", text)).strip()
+
     def _failed(self, kind: type, values: dict[str, Any], error: Exception) -> StyleError:
         block = block_name(kind)
         if block not in self.blocks:
@@ -193,6 +202,8 @@ class Teller:
         called = {seat: style.writing.called(game.called(seat)) for seat in game.seats}
         self.names = names = {name: called[seat] for name, seat in seats.items()} | called
         self._names = {"names": names, "me": names[actor], "role": game.seats[seats[actor]]}
+        self._actor = actor
+        self._chat = None if game.chat is None else ChatLog(game, game.chat)
 
     def tell(self, event: Event) -> str:
         return self.style.render(type(event), self._names | structs.asdict(event))
@@ -200,6 +211,33 @@ class Teller:
     def how(self, action: type[Action]) -> str:
         """Render the answer instructions for an action type."""
         return self.style.render(action, self._names | {"form": self.style.codec.form(action)})
+
+    def chat_line(self, line: ChatLine, *, own: bool = False) -> str:
+        """Render a line of chat; ``own`` if it is shown to its sender."""
+        values = {"name": self.names[line.actor], "text": line.text, "own": own}
+        return self.style.render_chat("chat_line", values)
+
+    def chat_rules(self) -> str:
+        """Render when and with whom the actor can chat; empty if it can't."""
+        if self._chat is None:
+            return ""
+        settings, members = self._chat.settings, self._chat.members.get(self._actor, ())
+        partners = [self.names[other] for other in members if other != self._actor]
+        values = {"when": settings.when, "partners": partners}
+        return self.style.render_chat("chat_rules", values) if partners else ""
+
+    def chat_turn(self, left: int) -> str:
+        """Render the request for a line of chat, of which the actor may send ``left`` more."""
+        assert self._chat is not None
+        values = {"characters": self._chat.settings.characters, "left": left, "form": CHAT_FORM}
+        return self.style.render_chat("chat_turn", values)
+
+    def chat_field(self) -> str:
+        """Render how the actor can send a line of chat with its answer."""
+        assert self._chat is not None
+        how = CHAT_KEY if isinstance(self.style.codec, JsonCodec) else CHAT_TAG
+        values = {"characters": self._chat.settings.characters, "how": how}
+        return self.style.render_chat("chat_field", values)
 
 
 def style(

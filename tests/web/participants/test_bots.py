@@ -82,3 +82,21 @@ async def test_bots_stop_at_once_if_the_study_is_full(tmp_path: Path) -> None:
     assert (late.endings, count, late.pages) == ({}, 2, 2)
     assert error.startswith("409: ")
     assert "This study has enough participants" in error
+
+
+async def test_bots_chat_in_one_of_two_treatments(tmp_path: Path) -> None:
+    chat = {"when": "before", "lines": 2}
+    treatments = {"silence": {"when": {"chat": None}}, "chat": {"when": {"chat": chat}}}
+    games = {"treatments": treatments, "design": "fixed_order", "matching": "partner"}
+    written = people_study([["people", "people"]], path=[{"games": games}]).written()
+    written["games"] = [{"game": "ultimatum_game", "grid": {"chat": [None, chat]}}]
+    async with served_experiment(tmp_path, parse_study(written, "here")) as site:
+        url = f"{site.client.base_url}?PROLIFIC_PID={{id}}"
+        tally = await Crowd(url, 8, matches=2, rest=hurry).play()
+    assert (tally.endings, tally.errors) == ({"complete": 8}, {})
+    with Store.open(tmp_path / "s.sqlite") as store:
+        (study,) = store.studies()
+        lines = {True: 0, False: 0}
+        for record in store.records(study.name, bodies=True):
+            lines["chat" in record.parameters] += len(record.chat)
+    assert lines[True] > lines[False] == 0

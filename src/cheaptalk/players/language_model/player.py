@@ -29,9 +29,21 @@ from cheaptalk.players.language_model.replies import (
     refinable,
 )
 from cheaptalk.players.language_model.treatments import PLAIN, LastTurns, Prompt, Refine
-from cheaptalk.players.protocol import Answer, Kind, Thinking
-from cheaptalk.rules import Action, DecisionRequest, Event, Game, Moment
-from cheaptalk.styles import Style, Unparsable, escaped
+from cheaptalk.players.protocol import Answer, Kind, Talking, Thinking
+from cheaptalk.rules import (
+    Action,
+    ChatLine,
+    ChatTurn,
+    DecisionRequest,
+    Event,
+    Game,
+    HeardLine,
+    Moment,
+    observed,
+)
+from cheaptalk.rules.chat import ChatLog
+from cheaptalk.styles import CODECS, JsonCodec, Style, Unparsable, escaped
+from cheaptalk.styles.chat import chat_schema, with_chat, without_chat
 
 
 class Conversation:
@@ -58,12 +70,15 @@ class Conversation:
         self.prompt = prompt
         self.actor = actor
         self.heard = heard
+        self.chat: Sequence[HeardLine] = ()
         self._renderer = style.to(game, actor)
         first = heard[0].event
         briefing = self._renderer.tell(first)
         self._last: tuple[Event, str] = (first, briefing)
-        self.system = ChatMessage(role="system", content=prompt.opening(briefing))
-        self._read = 1
+        rules = self._renderer.chat_rules() if game.chat else ""
+        opening = f"{briefing}\n\n{rules}" if rules else briefing
+        self.system = ChatMessage(role="system", content=prompt.opening(opening))
+        self._read, self._read_lines = 1, 0
         self._news: list[str] = []
         self._turns: list[tuple[ChatMessage, ChatMessage]] = []
         self._notes: tuple[ChatMessage, ...] = ()
@@ -71,16 +86,21 @@ class Conversation:
         self._hows: dict[type[Action], str] = {}
 
     def catch_up(self) -> None:
-        """Render the observations since the last request."""
-        for index in range(self._read, len(self.heard)):
-            event, action = self.heard[index]
+        """Render the observations and lines of chat since the last request."""
+        for item in observed(self.heard, self.chat, self._read, self._read_lines):
+            if isinstance(item, ChatLine):
+                self._read_lines += 1
+                own = item.actor == self.actor
+                self._news.append(self._renderer.chat_line(item, own=own))
+                continue
+            event, action = item
             self._news.append(self._text(event))
             if action is not None:
                 question = user_message([*self._news, self.how(type(action))])
-                answer = self._texts.get(index) or self.style.codec.write(action)
+                answer = self._texts.get(self._read) or self.style.codec.write(action)
                 self._turns.append((question, assistant_message(answer)))
                 self._news = []
-        self._read = len(self.heard)
+            self._read += 1
 
     def how(self, action: type[Action]) -> str:
         if action not in self._hows:
@@ -106,6 +126,16 @@ class Conversation:
         return user_message(
             [*self._news, event, self.how(request.ask.action), *extra, *self.prompt.advice]
         )
+
+    def chat_question(self, left: int) -> ChatMessage:
+        """Return the message with new events and all lines, and the request for a line of chat."""
+        later = [heard.line for heard in self.chat[self._read_lines :]]  # after an open request
+        lines = [self._renderer.chat_line(line, own=line.actor == self.actor) for line in later]
+        return user_message([*self._news, *lines, self._renderer.chat_turn(left)])
+
+    def chat_field(self) -> str:
+        """Return how to send a line of chat with an answer."""
+        return self._renderer.chat_field()
 
     @property
     def unsummarised(self) -> bool:
@@ -201,13 +231,50 @@ class LanguageModel:
         if result.value is None:
             return Answer(None, result.kind)
         talk.keep(result.text)
-        return Answer(result.value, Kind.REPAIRED if repaired else result.kind)
+        chat = without_chat(result.text, self.style.codec).line if self._may_chat(request) else None
+        return Answer(result.value, Kind.REPAIRED if repaired else result.kind, chat)
+
+    def talk(self, turn: ChatTurn) -> Talking:
+        """Ask the model for a line of chat once; any other response than a line is silence."""
+        assert self.game.chat is not None
+        talk = self._conversation_of(turn.actor, turn.heard, turn.chat)
+        schema, codec = chat_schema(self.game.chat.characters), CODECS["json"]
+        reply = yield ModelCall(
+            model=self.model,
+            messages=(*talk.past(), talk.chat_question(turn.left)),
+            settings=self.settings,
+            form=AnswerForm(name="Chat", json_schema=schema, route=self.answers),
+            game=self.game.name,
+            seat=turn.actor,
+        )
+        return None if reply.text is None else without_chat(reply.text, codec).line
+
+    def _may_chat(self, request: DecisionRequest) -> bool:
+        """Return whether the model may send a line of chat with its answer."""
+        chat = self.game.chat
+        return (
+            chat is not None
+            and chat.when == "during"
+            and not (self.prompt.refine and refinable(request.ask.action))
+            and ChatLog(self.game, chat).members.get(request.actor) is not None
+            and sum(
+                heard.line.actor == request.actor and heard.position <= len(request.heard)
+                for heard in request.chat
+            )
+            < chat.lines
+        )
 
     def _conversation(self, request: DecisionRequest) -> Conversation:
-        talk = self._conversations.get(request.actor)
-        if talk is None or talk.heard is not request.heard:
-            talk = Conversation(self.game, self.style, self.prompt, request.actor, request.heard)
-            self._conversations[request.actor] = talk
+        return self._conversation_of(request.actor, request.heard, request.chat)
+
+    def _conversation_of(
+        self, actor: str, heard: Sequence[Moment], chat: Sequence[HeardLine]
+    ) -> Conversation:
+        talk = self._conversations.get(actor)
+        if talk is None or talk.heard is not heard:
+            talk = Conversation(self.game, self.style, self.prompt, actor, heard)
+            self._conversations[actor] = talk
+        talk.chat = chat
         talk.catch_up()
         return talk
 
@@ -217,7 +284,10 @@ class LanguageModel:
         example = legal_example(request, self.game, self.model, number)
         how = talk.how(request.ask.action)
         question = Question(request.ask, how, self.style.codec, example)
-        return self._action([*talk.past(), talk.question(request, *extra)], question)
+        if not self._may_chat(request):
+            return self._action([*talk.past(), talk.question(request, *extra)], question)
+        messages = [*talk.past(), talk.question(request, *extra, talk.chat_field())]
+        return self._action(messages, question, chat=True)
 
     def _refined(
         self, talk: Conversation, request: DecisionRequest, refine: Refine
@@ -266,11 +336,17 @@ class LanguageModel:
             repaired = repaired or result.kind is Kind.REPAIRED
         return ReadResult(drafts, Kind.REPAIRED if repaired else Kind.OK)
 
-    def _action(self, messages: Sequence[ChatMessage], question: Question) -> Reading[Action]:
+    def _action(
+        self, messages: Sequence[ChatMessage], question: Question, *, chat: bool = False
+    ) -> Reading[Action]:
         def read(text: str, cut_off: bool) -> Action:
-            return question.codec.read(text, question.ask, cut_off=cut_off)
+            answer = without_chat(text, question.codec).answer if chat else text
+            return question.codec.read(answer, question.ask, cut_off=cut_off)
 
         form = question.form(self.answers)
+        if chat and self.game.chat is not None and isinstance(question.codec, JsonCodec):
+            schema = with_chat(form.json_schema, self.game.chat.characters)
+            form = form.model_copy(update={"json_schema": schema})
         return self._read(question.ask.actor, messages, read, form)
 
     def _read(

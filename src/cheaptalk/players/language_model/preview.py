@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 from cheaptalk.models import ChatMessage, ModelCall, Reply
 from cheaptalk.models.scripted import legal
+from cheaptalk.players.language_model.player import LanguageModel
 from cheaptalk.players.language_model.seat import ModelSeat
 from cheaptalk.players.protocol import Call, think
 from cheaptalk.rules import Decide, Table, ask_strategy
+from cheaptalk.rules.play import say_if_possible
 from cheaptalk.rules.registry import GameLike, game_from
 
 MOCK_MODEL = "script/legal"
@@ -20,7 +22,8 @@ class Preview(NamedTuple):
 
     Attributes:
         actor: the actor that receives the request.
-        calls: the calls for one answer, in order, including summaries, candidates and choices. A
+        calls: the calls for one answer, in order, including summaries, candidates and choices, and
+            before them the call for a line of chat, if there is a chat before the decision. A
             scripted model provides all earlier responses.
     """
 
@@ -58,13 +61,18 @@ def preview(
     player = spec.model_copy(update={"model": MOCK_MODEL}).player(game)
     turns = 0
     while table.pending:
+        chats = {
+            actor: _chat_call(player, table, actor)
+            for actor in table.pending
+            if seats[actor] == seat
+        }
         for actor in table.pending:
             request = table.request(actor)
             if seats[actor] != seat:
                 table.answer(actor, ask_strategy(request, others[seats[actor]]))
                 continue
             turns += 1
-            calls: list[ModelCall] = []
+            calls = chats[actor]
             answer = think(player.answer(request), partial(_answered, calls))
             if turns == turn:
                 return Preview(actor, tuple(_as_sent(call, spec) for call in calls))
@@ -73,6 +81,19 @@ def preview(
             else:
                 table.answer(actor, answer.action)
     return None
+
+
+def _chat_call(player: LanguageModel, table: Table, actor: str) -> list[ModelCall]:
+    """Let a model chat once before a decision, if it can; return its call."""
+    log, calls = table.chat, list[ModelCall]()
+    when = log and log.settings.when
+    if when == "between" or (when == "before" and table.requests == 0):
+        turn = table.chat_turn(actor, 0)
+        if turn.left > 0:
+            line = think(player.talk(turn), partial(_answered, calls))
+            if line:
+                say_if_possible(table, actor, line)
+    return calls
 
 
 def messages(table: Table, actor: str, player: ModelSeat | None = None) -> tuple[ChatMessage, ...]:

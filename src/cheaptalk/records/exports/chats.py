@@ -70,6 +70,7 @@ def chats(record: MatchRecord, style: str | None = None) -> Iterator[Chat]:
         texts = _texts(record, actor, moments, spec) if spec.past_answers == "verbatim" else {}
         prompt = player.prompt._replace(history="all")
         conversation = Conversation(record.rules, player.style, prompt, actor, moments, texts)
+        conversation.chat = table.chat.heard[actor] if table.chat else ()
         conversation.catch_up()
         label, payoff = record.label(seat), (record.payoffs or {}).get(seat)
         messages = tuple(conversation.past())

@@ -34,7 +34,7 @@ from cheaptalk.records.people.queries import has_people
 from cheaptalk.records.record import MatchRecord
 from cheaptalk.records.store.lookup import StoreLike, StudyLike, name_of
 from cheaptalk.records.store.parts import Part, over_parts
-from cheaptalk.records.store.queries import seats_of
+from cheaptalk.records.store.queries import has_chat, seats_of
 from cheaptalk.records.store.reader import specs_of
 from cheaptalk.records.store.store import Store
 from cheaptalk.rules import CheaptalkError, games, unknown
@@ -182,6 +182,8 @@ def _columns(store: Store, study: str) -> dict[str, list[Column]]:
         "answers": tables.answer_columns(game_specs),
         "calls": table_columns("calls"),
     }
+    if has_chat(store, study):
+        columns["chat"] = table_columns("chat")
     if judges_of(store, study):
         columns["judgements"] = table_columns("judgements")
     return columns
@@ -274,6 +276,20 @@ def _filled(
     return rows
 
 
+def _chat(
+    match: tables.MatchRow, record: MatchRecord, buyers: Iterator[tuple[Any, Any, str | None]]
+) -> Iterator[tuple[str, Any]]:
+    """Yield the rows of a match's lines of chat, and of the calls for them."""
+    for line in record.chat:
+        if line.text:
+            yield "chat", tables.ChatRow(match, line.request, line.actor, line)
+        for index, call in enumerate(line.calls):
+            request, actor, attempt = line.place(index)
+            data = {"attempt": attempt, "try": call["sending"], "state": "answered"}
+            data |= call | {"bought_by": next(buyers)[2]}
+            yield "calls", tables.CallRow(match, request, actor, data)
+
+
 def _sources(store: Store, study: str, part: Part) -> Iterator[tuple[str, Any]]:
     """Yield the table name and the data source of each exported row, match by match."""
     judges = judges_of(store, study)
@@ -291,6 +307,7 @@ def _sources(store: Store, study: str, part: Part) -> Iterator[tuple[str, Any]]:
                 data = {"attempt": attempt, "try": call["sending"], "state": "answered"}
                 data |= call | {"bought_by": next(buyers)[2]}
                 yield "calls", tables.CallRow(match, answer.request, answer.actor, data)
+        yield from _chat(match, record, buyers)
         for call in ledger:
             yield "calls", tables.CallRow(match, call["request"], call["actor"], call)
         for judgement in read_judgements(store, match_id=record.id) if judges else ():

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from cheaptalk.players import Kind
 from cheaptalk.players.seats import SEATS
+from cheaptalk.records.chat import ChatRecord
 from cheaptalk.records.costs import cost_of
 from cheaptalk.records.descriptions import VALID, line_up
 from cheaptalk.records.exclusions import Stand
@@ -35,6 +36,7 @@ from cheaptalk.records.people.rows import Notice, Participant, Payment, Play, Re
 from cheaptalk.records.record import AnswerRecord, MatchRecord, Status
 from cheaptalk.records.store.reader import StoreReader
 from cheaptalk.rules import GameSpec, Result
+from cheaptalk.rules.chat import ChatLog
 
 
 def kind_of(settings: Mapping[str, Any]) -> str | None:
@@ -75,7 +77,7 @@ class MatchRow:
             return {}
         seats, size = list(self.record.seats), len(COUNTS)
         places = {actor: seats.index(seat) for actor, seat in self.record.at.items()}
-        counts = count_moves(self.record.answers, places, len(seats))
+        counts = count_moves(self.record.answers, places, len(seats), self.record.chat)
         return {seat: counts[size * at : size * (at + 1)] for at, seat in enumerate(seats)}
 
     def move_count(self, seat: str, index: int) -> int | None:
@@ -194,6 +196,22 @@ class AnswerRow(_OfActor):
         """Return the total tokens of one kind over all calls for the answer."""
         tokens = [reply.get("usage", {}).get(key, 0) for reply in self.replies]
         return sum(tokens) if tokens else None
+
+
+@dataclass
+class ChatRow(_OfActor):
+    """A row of the exported table of chat."""
+
+    line: ChatRecord
+
+    @property
+    def readers(self) -> str:
+        """The seats that read the line, without the sender's."""
+        game = self.match.record.rules
+        assert game.chat is not None
+        members = ChatLog(game, game.chat).members[self.actor]
+        seats = [self.match.record.seat_of(other) for other in members if other != self.actor]
+        return ", ".join(seats)
 
 
 @dataclass

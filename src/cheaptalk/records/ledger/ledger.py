@@ -107,6 +107,13 @@ class Ledger:
             lambda connection: connection.execute(SETTLE, values | {"at": time.time()})
         )
 
+    async def note(self, key: CallKey, call: dict[str, Any], reply: Reply) -> None:
+        """Record something that happened without a call, such as a line of chat, with its time."""
+        now = {"state": "answered", "sent": time.time(), "received": time.time()}
+        row = key._asdict() | {"try": 1, "call": call, "reply": written_reply(reply)} | now
+        row |= {"study_id": self.study_id, "batch": None}
+        await self.write(lambda connection: connection.execute(sa.insert(calls), row))
+
     async def finish(self, study_id: int, match: NewMatch) -> None:
         """Store an ended match, and delete its answered calls, which the record now contains."""
         await self.write(lambda connection: write_matches(connection, study_id, [match]))

@@ -108,9 +108,8 @@ class Buyers:
         Older records do not contain the buyer of each call; one study bought all their calls.
         """
         only_buyer = next(iter(self.of_match(record.id)), None)
-        for answer in record.answers:
-            for entry in answer.calls:
-                yield answer.actor, entry, entry.get("bought_by", only_buyer)
+        for actor, entry in record.made_calls:
+            yield actor, entry, entry.get("bought_by", only_buyer)
 
 
 def uncounted(store: StoreReader, study_id: int) -> Iterator[Mapping[str, Any]]:
@@ -143,10 +142,9 @@ def latest_replies(
         yield call, reply or {}
     numbers = store.scalars(last.limit(SAMPLE))
     for record in store.records(bodies=True, where=matches.c.number.in_(numbers)):
-        for answer in record.answers:
-            for entry in answer.calls:
-                if "model" in entry["call"]:
-                    yield entry["call"], entry["reply"] or {}
+        for _, entry in record.made_calls:
+            if "model" in entry["call"]:
+                yield entry["call"], entry["reply"] or {}
 
 
 @patient

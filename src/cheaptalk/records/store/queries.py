@@ -220,6 +220,17 @@ def seats_of(store: Store, study: str, *, past: bool = False) -> dict[str, dict[
     return _seats(store, (number for number in numbers if number is not None))
 
 
+def has_chat(store: Store, study: str) -> bool:
+    """Return whether a study, including its superseded matches, has a game with chat."""
+    when = configurations.c.parameters["chat"]["when"].as_string()
+    query = (
+        sa.select(configurations.c.id)
+        .join(matches, matches.c.configuration_id == configurations.c.id)
+        .where(when.is_not(None), matches.c.number.in_(reader.members_of(study, past=True)))
+    )
+    return store.scalar(query.limit(1)) is not None
+
+
 def _seats(store: Store, numbers: Iterable[int]) -> dict[str, dict[str, str]]:
     """Return the seats and roles of each game, as found in the given matches."""
     known: dict[int, Configuration] = {}
@@ -283,7 +294,9 @@ def _saying(says: str, records: Iterator[MatchRecord], size: int) -> MatchPage:
             return MatchPage(matching, last, searched)
         last, searched = record.id, searched + 1
         actions = (answer.get("action") or {} for answer in record.body.get("answers", ()))
-        if any(says.casefold() in str(action.get("message", "")).casefold() for action in actions):
+        texts = [str(action.get("message", "")) for action in actions]
+        texts += [line["text"] or "" for line in record.body.get("chat", ())]
+        if any(says.casefold() in text.casefold() for text in texts):
             matching.append(record)
     return MatchPage(matching, None, searched)
 

@@ -1,5 +1,6 @@
 """Rehearsals: simulated matches that measure how much text models would read and write."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,12 +15,23 @@ from cheaptalk.players import LanguageModel, ModelSeat
 from cheaptalk.players.language_model.preview import MOCK_MODEL
 from cheaptalk.players.protocol import Call, think
 from cheaptalk.records import player_digest
-from cheaptalk.rules import Action, Decide, DecisionRequest, StrategyError, play, strategies
+from cheaptalk.rules import (
+    Action,
+    ChatTurn,
+    Decide,
+    DecisionRequest,
+    StrategyError,
+    play,
+    strategies,
+)
 from cheaptalk.studies.plans.matches import PlannedMatch
+from cheaptalk.styles.chat import FIELD
 
 T = TypeVar("T")
 SUMMARY = "x" * 800
 """A placeholder as long as a typical summary."""
+LINE = "x" * 100
+"""A placeholder as long as a typical line of chat."""
 THOUGHTS = re.compile(
     r"\bthink (step|first|before|aloud|carefully|about|it)|step by step|reasoning|scratchpad"
     r"|explain",
@@ -179,6 +191,21 @@ def _watched(player: LanguageModel, seat: str, decide: Decide, load: Load, talk:
         talk.messages += _speaks(request.ask.action)
         return action
 
+    def say(turn: ChatTurn) -> str | None:
+        chat = player.game.chat
+        if chat is None or chat.when == "during":  # the line is part of the answer
+            return None
+
+        def reply(call: Call) -> Reply:
+            assert isinstance(call, ModelCall)
+            text = json.dumps({FIELD: LINE[: chat.characters]})
+            _weigh(load, call, text, previous.get(turn.actor, ()))
+            previous[turn.actor] = call.messages
+            return Reply(text=text)
+
+        return think(player.talk(turn), reply)
+
+    decision.talk = say  # type: ignore[attr-defined]  # functions may have attributes
     return decision
 
 

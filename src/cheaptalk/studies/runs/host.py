@@ -7,7 +7,7 @@ match resumes, it is replayed with the replies in the ledger; only missing calls
 
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import cache as remembered
 from functools import partial
@@ -24,7 +24,9 @@ from cheaptalk.models.flow_control import PATIENCE
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.models.remote_agents import RemoteAgents, as_remote_agents
 from cheaptalk.players import AskPerson, Kind, Player, Recording, Sources
+from cheaptalk.players.strategy import Scripted
 from cheaptalk.records import AnswerRecord, MatchEnd, NewMatch, Status, Store, StoreError, match_end
+from cheaptalk.records.chat import ChatRecord
 from cheaptalk.records.ledger.ledger import (
     CallKey,
     annotated,
@@ -47,6 +49,7 @@ from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import describe
 from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.presets import StudySource, study_of
+from cheaptalk.studies.runs.live_chat import LiveChat
 
 CONCURRENCY = 64
 """Default number of concurrent matches with models."""
@@ -99,7 +102,13 @@ class ProviderFailed(Exception):
 class LiveMatch:
     """A match with at least one model or person."""
 
-    def __init__(self, match: PlannedMatch, dispatcher: Dispatcher, sources: Sources) -> None:
+    def __init__(
+        self,
+        match: PlannedMatch,
+        dispatcher: Dispatcher,
+        sources: Sources,
+        watch: Watch = lambda _table: None,
+    ) -> None:
         game = match.configuration.game
         self.match = match
         self.dispatcher = dispatcher
@@ -110,8 +119,12 @@ class LiveMatch:
         self.specs = {actor.name: seated[actor.seat].spec for actor in game.actors}
         by_seat = {seat: player.spec.player(game, sources) for seat, player in seated.items()}
         self.players: dict[str, Player] = {actor.name: by_seat[actor.seat] for actor in game.actors}
+        self.watch = watch
+        self.chat: LiveChat | None = None
+        if (log := self.table.chat) is not None:
+            self.chat = LiveChat(self.table, log, self.caller, self.players, self.specs, watch)
 
-    async def play(self, watch: Watch) -> MatchEnd:
+    async def play(self) -> MatchEnd:
         """Play the match to its end.
 
         Raises:
@@ -119,12 +132,17 @@ class LiveMatch:
             ReplayMismatch: the recorded calls do not fit the match, which stays unchanged.
         """
         try:
-            await play_async(self.table, self.dispatcher.pace.answering(self.answer), watch)
+            answer, chat = self.dispatcher.pace.answering(self.answer), self.chat
+            await play_async(self.table, answer, self.watch, chat.prepare if chat else None)
         except (ProviderFailed, MatchSpent) as error:
             return failed(str(error), self.match.seed)
+        finally:
+            if self.chat is not None:
+                await self.chat.close()
         order = list(self.specs)
         self.answers.sort(key=lambda answer: (answer.request, order.index(answer.actor)))
-        return match_end(self.table, self.match.seed, list(self._annotated()))
+        said = [] if self.chat is None else list(self._annotated_chat(self.chat.entries))
+        return match_end(self.table, self.match.seed, list(self._annotated()), chat=said)
 
     def _annotated(self) -> Iterator[AnswerRecord]:
         """Yield the answers, with the ledger's notes added to their calls."""
@@ -134,9 +152,21 @@ class LiveMatch:
             keys = [*map(key, range(len(answer.calls)))]
             yield answer._replace(calls=annotated(list(answer.calls), keys, noted))
 
+    def _annotated_chat(self, entries: Sequence[ChatRecord]) -> Iterator[ChatRecord]:
+        noted = noted_calls(self.dispatcher.store, self.match.id)
+        for entry in entries:
+            keys = [
+                CallKey(self.match.id, *entry.place(index)) for index in range(len(entry.calls))
+            ]
+            yield entry._replace(calls=annotated(list(entry.calls), keys, noted))
+
     async def answer(self, request: DecisionRequest) -> Action | None:
         """Make the calls for a decision request; record and return the answer."""
         thinking = self.players[request.actor].answer(request)
+        line = None
+        if self.chat is not None:
+            self.chat.begin_answer(request.actor)
+            line = self._script_line(self.chat, request.actor)
         spec = self.specs[request.actor]
         thought = await self.caller.think(thinking, request.number, request.actor, spec)
         answer, last_reply = thought.result, thought.last
@@ -147,7 +177,14 @@ class LiveMatch:
         action = None if answer.action is None else answer.action.model_dump(mode="json")
         record = AnswerRecord(request.number, request.actor, answer.kind, action, thought.calls)
         self.answers.append(record)
+        if self.chat is not None:
+            await self.chat.end_answer(request.actor, line or answer.chat)
         return answer.action
+
+    def _script_line(self, chat: LiveChat, actor: str) -> str | None:
+        """Return the line of a script with its answer; models send theirs in the answer."""
+        player, turn = self.players[actor], chat.script_line(actor)
+        return None if turn is None or not isinstance(player, Scripted) else player.line(turn)
 
 
 class Host:
@@ -187,6 +224,7 @@ class Host:
         match: PlannedMatch,
         ask_person: AskPerson | None = None,
         watch: Watch = lambda _table: None,
+        join_chat: Callable[[LiveChat], None] = lambda _chat: None,
     ) -> End:
         """Play a match to its end, or resume it from the ledger.
 
@@ -194,6 +232,7 @@ class Host:
             ask_person: function that asks the people in this match; by default the host's function.
             watch: called with the state of the match at the start, after each answer and at the
                 end.
+            join_chat: called with the chat of the match, if it has one, before play begins.
 
         Returns:
             The stored end of the match, from this or an earlier run; a mismatch if the recorded
@@ -210,7 +249,7 @@ class Host:
         await self.dispatcher.ledger.begin(self.rows.id, row | live)
         self._begun += 1
         with self.observer.match(self.rows.name, match) as report_end:
-            end = await self._to_its_end(match, ask_person, watch)
+            end = await self._to_its_end(match, ask_person, watch, join_chat)
             report_end(end)
         if isinstance(end, MatchEnd):
             await self.dispatcher.ledger.finish(self.rows.id, match_row(self.rows, match, end))
@@ -218,13 +257,19 @@ class Host:
         return end
 
     async def _to_its_end(
-        self, match: PlannedMatch, ask_person: AskPerson | None, watch: Watch
+        self,
+        match: PlannedMatch,
+        ask_person: AskPerson | None,
+        watch: Watch,
+        join_chat: Callable[[LiveChat], None],
     ) -> End:
         sources = self.sources._replace(ask_person=ask_person or self.sources.ask_person)
         try:
-            live = LiveMatch(match, self.dispatcher, sources)
+            live = LiveMatch(match, self.dispatcher, sources, watch)
             self.dispatcher.begun.add(match.id)
-            return await live.play(watch)
+            if live.chat is not None:
+                join_chat(live.chat)
+            return await live.play()
         except Halted as halt:
             self.dispatcher.halt(str(halt))
             return None

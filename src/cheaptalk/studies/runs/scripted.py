@@ -8,6 +8,7 @@ from typing import NamedTuple
 from cheaptalk.cluster import Cluster
 from cheaptalk.processes import Pool, processes
 from cheaptalk.records import MatchEnd, match_end, scripted_answers
+from cheaptalk.records.chat import scripted_chat
 from cheaptalk.records.record import failed
 from cheaptalk.records.store.backend import Share
 from cheaptalk.rules import Decide, play
@@ -88,6 +89,7 @@ def _play_one(match: PlannedMatch, deciding: dict[tuple[str, str], Decide]) -> M
         players[seat] = deciding[key]
     try:
         table = play(game, match.instance, match.seed, players)
-        return match_end(table, match.seed, scripted_answers(table.given), begun=begun)
+        answers, chat = scripted_answers(table.given), scripted_chat(table)
+        return match_end(table, match.seed, answers, begun=begun, chat=chat)
     except Exception as error:  # noqa: BLE001 - one broken player must not end the others' matches
         return failed(describe(error), match.seed)

@@ -16,7 +16,7 @@ import aiohttp
 
 from cheaptalk.rules import Chance, CheaptalkError
 from cheaptalk.rules.chance import Stream
-from cheaptalk.web.bots.guesses import attention, guess, reply
+from cheaptalk.web.bots.guesses import MESSAGES, attention, guess, reply
 from cheaptalk.web.bots.pages import Form, Page
 
 RETRY_SECONDS = 3.0
@@ -30,6 +30,9 @@ MAX_WAITS = 200
 MAX_FAILURES = 50
 """Consecutive inadmissible answers to questions after which a bot gives up."""
 REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=60)
+
+TALKATIVE = 0.3
+"""Probability that a bot sends a line of chat when it looks at a page with a chat."""
 
 Rest = Callable[[float], Awaitable[object]]
 """A function that waits for a number of seconds."""
@@ -180,6 +183,10 @@ class Bot:
     async def go_on(self, page: Page) -> Page:
         if form := page.form("notice") or page.form("enter") or page.form("page"):
             return await self.step(page, form)
+        if (chat := page.form("say")) and self.draw().happens(TALKATIVE):
+            return await self.press(chat, {"line": self.draw().pick(MESSAGES)})
+        if ready := page.form("ready"):
+            return await self.press(ready)
         if forms := page.forms_for("answer"):
             return await self.answer(page, self.draw().pick(forms))
         if page.form("again"):

@@ -33,6 +33,7 @@ from cheaptalk.web.participants.supervisor import Supervisor
 from cheaptalk.web.participants.texts import Images, PageTexts, clock, day_text, plain_prose
 from cheaptalk.web.posted import LoginThrottle, asker, posted_form
 from cheaptalk.web.rooms.addresses import Address
+from cheaptalk.web.rooms.chat_box import DEEDS
 from cheaptalk.web.rooms.languages import Language
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links, new_name
 from cheaptalk.web.rooms.pages import STYLE, RoomPages, about, gist, root_of
@@ -495,6 +496,8 @@ class ParticipantPages(RoomPages):
         elif deed == "again":
             if person.visitor.room is not None:
                 await self.room_manager.try_again(person.visitor.room)
+        elif deed in DEEDS:
+            await self.chat_deed(person.visitor, deed, posted)
         elif deed == "withdraw":
             await self._withdraw(request, person, erase=bool(posted.get("erase")))
         else:

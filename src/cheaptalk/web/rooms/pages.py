@@ -4,7 +4,7 @@ import inspect
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -24,6 +24,7 @@ from cheaptalk.text import capital
 from cheaptalk.web.headers import static_path
 from cheaptalk.web.posted import Limit, asker, posted_form
 from cheaptalk.web.rooms.addresses import Address
+from cheaptalk.web.rooms.chat_box import DEEDS, do_in_chat
 from cheaptalk.web.rooms.connections import CountedStream, Streams
 from cheaptalk.web.rooms.forms import answer_text, fields
 from cheaptalk.web.rooms.languages import Language, best_language, languages
@@ -251,7 +252,10 @@ class RoomPages:
 
     async def deed(self, request: Request, token: str, deed: str) -> Response:
         visitor = self.visitor_of(request, token)
-        await posted_form(request, self.posts, visitor.name)
+        posted = await posted_form(request, self.posts, visitor.name)
+        if deed in DEEDS:
+            await self.chat_deed(visitor, deed, posted)
+            return self.to_page_of(request, visitor, token)
         if deed != "leave":
             await self.room_manager.restore_seat(visitor)
         room = visitor.room
@@ -268,6 +272,16 @@ class RoomPages:
         elif deed not in ("back", "fill", "again", "done"):
             raise HTTPException(404)
         return self.to_page_of(request, visitor, token)
+
+    async def chat_deed(self, visitor: Visitor, deed: str, posted: Mapping[str, str]) -> None:
+        """Perform a person's action in the chat, after the match has been restored."""
+        room = visitor.room
+        if room is None or room.stage is not Stage.PLAYING or not room.has_seat(visitor):
+            return
+        await until(
+            lambda: room.over or (room.chat is not None and room.chat.is_live), visitor.notifier
+        )
+        await do_in_chat(room, visitor, deed, posted)
 
     def visitor_of(self, request: Request, token: str) -> Visitor:
         return self.record_visit(request, self.room_manager.visitor(self.links.visitor(token)))

@@ -158,6 +158,7 @@ class RoomManager:
             room.seat_session(visitor).leave()
             await self._keep(room)
             room.notify()
+            room.wake_chat()
         elif not room.over:
             visitor.room = None
             await self._vacate(room, visitor)
@@ -198,6 +199,8 @@ class RoomManager:
             for seat_session in room.seat_sessions.values():
                 seat_session.halt(CLOSING)
         self.host.dispatcher.halt(CLOSING)
+        for room in self.rooms.values():
+            room.wake_chat()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def keep(self, visitor: Visitor) -> None:
@@ -288,7 +291,7 @@ class RoomManager:
 
     async def _play(self, room: Room) -> None:
         try:
-            end = await self.host.play(room.match, room.ask, room.watch)
+            end = await self.host.play(room.match, room.ask, room.watch, room.join_chat)
         except Exception:
             LOG.exception("the match in room %s failed", room.code)
             room.stage = Stage.BROKEN
@@ -300,6 +303,8 @@ class RoomManager:
             if not over:
                 reason = getattr(end, "reason", end)
                 LOG.warning("the match in room %s failed: %s", room.code, reason)
+        finally:
+            room.chat = None
         try:
             await self._keep(room)
             await self.on_end(room)

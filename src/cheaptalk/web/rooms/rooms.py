@@ -15,6 +15,7 @@ from cheaptalk.players import PersonCall
 from cheaptalk.rules import Game, Table
 from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.plans.seating import SeatedPlayer
+from cheaptalk.studies.runs.live_chat import LiveChat
 from cheaptalk.web.rooms.seat_sessions import CLOSING, PRESENT, ChangeNotifier, SeatSession
 from cheaptalk.web.rooms.table_templates import TableTemplate, neutral_names
 
@@ -75,6 +76,7 @@ class Room:
     since: float = field(default_factory=time.time)
     table: Table | None = None
     seat_sessions: dict[str, SeatSession] = field(default_factory=dict)
+    chat: LiveChat | None = None
 
     @property
     def over(self) -> bool:
@@ -155,6 +157,21 @@ class Room:
             raise Halted(CLOSING)
         seat = next(actor.seat for actor in table.game.actors if actor.name == call.seat)
         return await self.seat_sessions[seat].ask(call, table)
+
+    def join_chat(self, chat: LiveChat) -> None:
+        """Let the people in the room take part in the chat of the match."""
+        actors = {actor.seat: actor.name for actor in chat.table.game.actors}
+        self.chat = chat
+        chat.people = lambda: {
+            actors[seat]
+            for seat, session in self.seat_sessions.items()
+            if not session.has_left and not session.away
+        }
+
+    def wake_chat(self) -> None:
+        """Let the chat notice that a person has left, or that the server stops."""
+        if self.chat is not None:
+            self.chat.wake()
 
     def watch(self, table: Table) -> None:
         self.table = table

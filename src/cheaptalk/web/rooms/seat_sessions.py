@@ -61,6 +61,7 @@ class SeatSession:
         away: whether an answer timed out, so that a substitute plays until the person returns.
         rejected: form fields of the answer that was rejected last.
         unclear_number: ambiguous number in these fields; such an answer is not submitted.
+        refused_line: the last line of chat, if it was not sent.
     """
 
     def __init__(self, seat: str, notifier: ChangeNotifier, code: str) -> None:
@@ -72,6 +73,7 @@ class SeatSession:
         self.has_left = False
         self.rejected: dict[str, str] = {}
         self.unclear_number = ""
+        self.refused_line = ""
         self.halted: str | None = None
         self._due: dict[str, tuple[int, float]] = {}
 

@@ -13,6 +13,7 @@ from cheaptalk.rules.game_spec import LANGUAGES
 from cheaptalk.styles import style
 from cheaptalk.styles.templates import Teller
 from cheaptalk.text import readable
+from cheaptalk.web.rooms.chat_box import ChatBox, chat_box
 from cheaptalk.web.rooms.forms import Field, fields, option_label
 from cheaptalk.web.rooms.languages import Language, style_writing
 from cheaptalk.web.rooms.room_manager import RoomManager
@@ -97,6 +98,7 @@ class TableView(NamedTuple):
         replaced: names of people whom substitutes have replaced.
         replaceable: whether a substitute would replace this person if they left.
         payoff: the person's payoff; None if the match was not finished.
+        chat: the chat; None if the person can't chat in this game.
     """
 
     me: str
@@ -118,6 +120,7 @@ class TableView(NamedTuple):
     away: bool
     has_left: bool
     forfeited: Sequence[str]
+    chat: ChatBox | None = None
 
 
 def table_view(
@@ -149,6 +152,7 @@ def table_view(
     hear = _hear(room, seat, room_manager.languages.get(spec.style or "", language))
     observations = [moment._replace(event=hear(moment.event)) for moment in table.heard[actor]]
     entries = list(_entries(teller, observations[1:], language))
+    briefing = teller.tell(observations[0].event) if observations else ""
     waits_for = [member.seat for member in game.actors if member.name in table.pending]
     dues = [
         request.due
@@ -159,7 +163,7 @@ def table_view(
     outcome = table.outcome
     return TableView(
         game.called(seat),
-        teller.tell(observations[0].event) if observations else "",
+        "\n\n".join(filter(None, [briefing, teller.chat_rules()])),
         entries,
         _count_news(entries, waiting=pending is None and not table.over),
         pending,
@@ -177,6 +181,7 @@ def table_view(
         seat_session.away,
         seat_session.has_left,
         [game.called(_seat_of(game, name)) for name in sorted(table.forfeited)],
+        chat_box(room, table, actor, seat_session, teller.names),
     )
 
 

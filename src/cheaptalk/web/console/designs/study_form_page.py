@@ -209,14 +209,14 @@ def about_game(name: str) -> str:
 
 
 def parameters(row: Row) -> list[tuple[Field, list[str]]]:
-    """Return a game's parameters with their texts: those in the form first, and names last."""
+    """Return a game's parameters with their texts: those in the form first, chat and names last."""
     try:
         fields = fields_of(get_game(last_text(row, "game")).rules)
     except UnknownName:
         return []
     typed = [name.removeprefix("values.") for name in row if name.startswith("values.")]
     names = dict.fromkeys([*(name for name in typed if name in fields), *fields])
-    ordered = sorted(names, key=lambda name: name == "names")
+    ordered = sorted(names, key=lambda name: name in ("chat", "names"))
     return [(fields[name], row.get(f"values.{name}", [])) for name in ordered]
 
 

@@ -39,10 +39,35 @@
         const due = next.querySelector(".clock")?.dataset.due;
         if (due) now.querySelector(".clock").dataset.due = due;
       }
+      if (part("chat", document) && part("chat", page)) chat(part("chat", document), part("chat", page));
       if (!page.querySelector(".leave")) document.querySelector(".leave")?.remove();
     }
     tell(held);
     prepare();
+  }
+
+  // Adds new lines of chat, and replaces the form only if it appears, disappears or reports a problem.
+  function chat(now, next) {
+    const log = now.querySelector("ol"), lines = [...next.querySelectorAll("ol li")].slice(log.children.length);
+    log.append(...lines);
+    if (lines.length) log.scrollTop = log.scrollHeight;
+    const foot = part("chat-foot", now), newFoot = part("chat-foot", next);
+    if (!foot.querySelector("form") || !newFoot.querySelector("form") || newFoot.querySelector(".problem")) swap(foot, newFoot);
+    else swap(part("chat-left", foot), part("chat-left", newFoot));
+  }
+
+  // Sends a line of chat without leaving the page.
+  async function say(form) {
+    const input = form.elements.line, text = input.value;
+    const fail = () => { input.value = text; input.setCustomValidity(form.dataset.failed); input.reportValidity(); };
+    if (!text.trim()) return;
+    const body = new URLSearchParams(new FormData(form));
+    input.value = "";
+    try {
+      const answer = await fetch(form.action, { method: "POST", body, cache: "no-store" });
+      if (!answer.ok) { fail(); return; }
+      show(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    } catch { fail(); }
   }
 
   // Announces a turn once: by its heading if that gets the focus, otherwise by the status line.
@@ -177,7 +202,9 @@
       form.querySelectorAll("[data-whole]").forEach(divide);
       form.addEventListener("input", () => preview(form));
       preview(form);
+      form.elements.line?.addEventListener("input", (event) => event.target.setCustomValidity(""));
       form.addEventListener("submit", (event) => {
+        if (form.matches(".say")) { event.preventDefault(); say(form); return; }
         if (sent.has(form)) { event.preventDefault(); return; }
         sent.add(form);
         setTimeout(() => sent.delete(form), 4000);
@@ -211,6 +238,7 @@
   document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
   setInterval(tick, 1000);
   prepare();
+  document.querySelectorAll(".chat ol").forEach((log) => { log.scrollTop = log.scrollHeight; });
   if (part("log", document)?.children.length && !location.hash) {
     focus(beginning());
     document.querySelector("[data-part=log] > .log")?.scrollIntoView({ block: "start" });
