@@ -50,11 +50,13 @@ from cheaptalk.web.console.designs.pairings import PAIRINGS
 from cheaptalk.web.console.designs.rows import GRID_FIELDS, PERSON_FIELDS, about_step
 from cheaptalk.web.console.designs.study_form import STUDY
 from cheaptalk.web.console.designs.study_form_page import KINDS, SECTIONS, about_game
-from cheaptalk.web.console.translation import HtmlTranslation, nouns
+from cheaptalk.web.console.sentences import nouns
+from cheaptalk.web.console.translation import HtmlTranslation
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.rooms.forms import fields as action_fields
 from cheaptalk.web.rooms.forms import option_label
 from cheaptalk.web.rooms.rooms import Stage as RoomStage
+from tests.composed import composed, counted_nouns
 
 Text = str | tuple[str, ...]
 Message = tuple[str | None, Text]
@@ -137,6 +139,8 @@ def console() -> set[Message]:
             found.add((None, tuple(parts[:2]) if function == "ngettext" else parts[0]))
         nouns_here = [*COUNTED.findall(source), "person", "model", "script"]
         found |= {(None, nouns(noun)) for noun in nouns_here}
+    found |= {(None, nouns(noun)) for noun in counted_nouns(PACKAGE)}
+    found |= {(None, text) for text in composed(PACKAGE)}
     for path in (WEB / "console").rglob("*.py"):
         found |= {(None, text) for text in _sentences(path.read_text(encoding="utf-8"))}
         found |= {message for message in extract(path) if isinstance(message[1], tuple)}

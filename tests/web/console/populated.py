@@ -80,8 +80,7 @@ class Populated(NamedTuple):
                 names = PARAMETER.findall(route.path)
                 values = self.values | {"name": ["people"]} if len(names) > 1 else self.values
                 for chosen in product(*(values[name] for name in names)):
-                    filled = iter(chosen)
-                    yield PARAMETER.sub(lambda _, filled=filled: next(filled), route.path)
+                    yield re.sub(PARAMETER, "{}", route.path).format(*chosen)
         yield "/?words=nothing"
         yield "/form?change=draft"
         yield "/form?change=people"
