@@ -36,11 +36,13 @@ import cheaptalk.studies.people.path
 import cheaptalk.web.posted
 from cheaptalk.games.chip_trading.rules import PALETTE
 from cheaptalk.games.deal_or_no_deal.contexts import KINDS as ITEM_KINDS
+from cheaptalk.reports.recipes.parts import RECIPES
 from cheaptalk.rules import game_title, games
 from cheaptalk.rules.game_spec import LANGUAGES, LOCALE
 from cheaptalk.rules.registry import GAMES, OURS
 from cheaptalk.studies.people.protocol import Ending
 from cheaptalk.studies.people.steps import PROMPT, STEPS
+from cheaptalk.studies.presets import PRESETS, study_of
 from cheaptalk.studies.status import Stage
 from cheaptalk.text import plain
 from cheaptalk.web.console.account_pages import ROLES
@@ -153,6 +155,8 @@ def _form_texts() -> Iterator[str]:
     yield from map(plain, (*get_args(Ending), *STEPS))
     yield from map(about_step, STEPS)
     yield from (*SECTIONS, *PAIRINGS.values(), *KINDS.values(), "Size and budget", "paused")
+    yield from (study_of(name).description for name in PRESETS if PRESETS.origin(name) == OURS)
+    yield from (RECIPES[name].title for name in RECIPES if RECIPES.origin(name) == OURS)
     yield from ("as for the whole study", "yes", "no")
     fields = [*STUDY.values(), *PERSON_FIELDS, *GRID_FIELDS]
     for name, game_spec in games().items():

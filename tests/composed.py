@@ -44,8 +44,14 @@ OTHERS = (
     "requested: report", "requested: export", "requested: comparison", "launched",
     "requested to start the run", "requested to pause the run", "requested to resume the run",
     "requested to stop the run", "set recruitment to open", "set recruitment to paused",
-    "set recruitment to closed", "{} of up to {} games", "{} for {} places", "{} for {} place", "{} for each completed visit",
-    "seat", "Player {}", "Step {}",
+    "set recruitment to closed", "{} of up to {} games", "{} for {} places", "{} for {} place",
+    "{} for each completed visit",
+    "Edit %(name)s", "up", "down",
+    "seat", "Player {}", "Step {}", "Report", "Report: {}", "forfeited by {}", "timed out",
+    'call for "{}" in request {}: {}', "unparsable", "rounds, or {rounds: 99, hidden: true}",
+    "{} is damaged ({}); list all damage with: {}; then restore a copy of the store",
+    "{} is not one of {}", "match {}", "name", "role", "address", "payout", "version",
+    "dollars", "people", "participant",
 )  # fmt: skip
 """Sentences and parts of sentences that no single string contains."""
 COUNTED = re.compile(r"""counted\([^()"']*(?:\([^()]*\)[^()"']*)*["']([\w -]+)["']""")
@@ -101,7 +107,9 @@ def _template(item: ast.AST) -> str:
         case ast.Constant(value=str(text)):
             return text if GAP not in text else ""
         case ast.JoinedStr(values=parts):
-            return "".join(part.value if isinstance(part, ast.Constant) else GAP for part in parts)
+            return "".join(
+                str(part.value) if isinstance(part, ast.Constant) else GAP for part in parts
+            )
     return ""
 
 

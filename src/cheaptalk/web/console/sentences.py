@@ -23,6 +23,8 @@ FILLED = re.compile(r"\{(\d)\}")
 WORD = re.compile(r"[^\W\d_]{2}")
 NUMBER = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+\.\d+")
 """A number as the package writes it, if other languages write it differently."""
+EDGES = " ,;.:"
+"""Characters between a value and the text around it, which catalogues omit."""
 CURRENCY = re.compile(r"\b[A-Z]{3}\b")
 COUNT = re.compile(r"(\d{1,3}(?:,\d{3})*) (.*[^\W\d_])")
 """A number of things, such as 1,200 matches."""
@@ -74,24 +76,19 @@ class Sentences:
 
     def _known(self, sentence: str) -> str:
         """Return the translation of a sentence that the catalogue contains, or ""."""
-        stop = "." if sentence.endswith(".") else ""
-        for text, end in {sentence: "", sentence.removesuffix("."): stop}.items():
-            lower = text[:1].lower() + text[1:]
-            for written in dict.fromkeys((text, lower)):
-                if found := self._found(written):
-                    is_upper = written != text or text[:1].isupper()
-                    return (found[:1].upper() + found[1:] if is_upper else found) + end
-        return ""
-
-    def _found(self, sentence: str) -> str:
-        found = self.language.text(sentence)
-        if found != sentence:
-            return found
+        text = sentence.removesuffix(".")
+        end = sentence[len(text) :]
+        for written, stop in ((sentence, ""), (text, end), (_lower(text), end)):
+            exact = self.language.text(written)
+            if found := exact if exact != written else self._counted(written):
+                return _completed(found, sentence) + stop
         for message, pattern in self.templates:
-            if match := pattern.fullmatch(sentence):
+            if match := pattern.fullmatch(text):
                 values = [self._value(value) for value in match.groups()]
-                return _filled(self.language.text(message), values)
-        return self._counted(sentence)
+                found = self.language.text(message).removesuffix(".")
+                found = _completed(found, sentence, is_capital=message[:1].isupper())
+                return _filled(found, values) + end
+        return ""
 
     def _counted(self, text: str) -> str:
         match = COUNT.fullmatch(text)
@@ -104,34 +101,57 @@ class Sentences:
 
     def _in_parts(self, sentence: str) -> str:
         """Translate the parts of a list of sentences, or the message after a name."""
-        for separator in SEPARATORS:
-            parts = separator.split(sentence)
-            if len(parts) > 1:
-                shown = [self._known(part) or self._in_parts(part) for part in parts]
-                if any(shown):
-                    ends = [*separator.findall(sentence), ""]
-                    values = (
-                        new or self._value(old) for new, old in zip(shown, parts, strict=True)
-                    )
-                    return "".join(map("".join, zip(values, ends, strict=True)))
-        if match := LOCATED.fullmatch(sentence):
-            rest = self._known(match[3]) or self._in_parts(match[3])
-            return f"{match[1]}{match[2]} {rest}" if rest else ""
-        return ""
+        *strong, weak = SEPARATORS
+        for separator in strong:
+            if shown := self._split(sentence, separator):
+                return shown
+        match = LOCATED.fullmatch(sentence)
+        rest = match and (self._known(match[3]) or self._in_parts(match[3]))
+        return f"{match[1]}{match[2]} {rest}" if match and rest else self._split(sentence, weak)
+
+    def _split(self, sentence: str, separator: re.Pattern[str]) -> str:
+        parts = separator.split(sentence)
+        if len(parts) == 1:
+            return ""
+        shown = [self._known(part) or self._in_parts(part) for part in parts]
+        if not any(shown):
+            return ""
+        values = [new or self._value(old) for new, old in zip(shown, parts, strict=True)]
+        ends = [*separator.findall(sentence), ""]
+        return "".join(map("".join, zip(values, ends, strict=True)))
 
     def _value(self, value: str) -> str:
         """Return a value in the language: a number, or a text that is not a name or quotation."""
         if not WORD.search(CURRENCY.sub("", value)):
             return NUMBER.sub(lambda number: self.language.writing.local(number[0]), value)
-        return self.translated(value) if " " in value else value
+        inner = value.strip(EDGES)
+        if " " not in inner:
+            return value
+        before, _, after = value.partition(inner)
+        return before + self.translated(inner) + after
+
+
+def _completed(found: str, sentence: str, *, is_capital: bool = False) -> str:
+    """Return a translation that begins like the sentence, with a capital letter or not."""
+    if sentence[:1].isupper():
+        return found[:1].upper() + found[1:]
+    return _lower(found) if is_capital and sentence[:1].islower() else found
 
 
 def _filled(message: str, values: Sequence[str]) -> str:
     return FILLED.sub(lambda gap: values[int(gap[1])], message)
 
 
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
 def _pattern(message: str) -> re.Pattern[str]:
-    return re.compile("(.*?)".join(map(re.escape, message.split(GAP))), re.DOTALL)
+    """Return the pattern of a composed sentence, without its full stop and in either case."""
+    text = message.removesuffix(".")
+    first = f"[{text[0].upper()}{text[0].lower()}]" if text[0].isalpha() else ""
+    parts = text[1:] if first else text
+    return re.compile(first + "(.*?)".join(map(re.escape, parts.split(GAP))), re.DOTALL)
 
 
 @cache

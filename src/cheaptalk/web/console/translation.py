@@ -107,9 +107,9 @@ def _readable(value: object, language: Language) -> str:
         case int() | float():
             return language.writing.local(readable(value))
         case Mapping():
-            parts = value.items()
             return ", ".join(
-                f"{text(plain(key))} {_readable(part, language)}" for key, part in parts
+                f"{text(plain(key))} {text(part) if key == 'role' else _readable(part, language)}"
+                for key, part in value.items()
             )
         case list() | tuple():
             return ", ".join(_readable(part, language) for part in value)
