@@ -1,6 +1,7 @@
 """The German console: every text of every page is in a catalogue, except data."""
 
 import re
+from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 from cheaptalk.studies.people.steps import STEPS
 from cheaptalk.studies.presets import preset_names
 from cheaptalk.styles.languages import Translations
+from cheaptalk.web.console import authentication
+from cheaptalk.web.console.designs import study_form_page
 from tests.played import EVIL
 from tests.web.console.populated import populated
 
@@ -50,7 +53,7 @@ DATA = {
 
 
 @pytest.fixture
-def marked(monkeypatch: pytest.MonkeyPatch) -> None:
+def marked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Mark all translated texts, but not the values in them."""
 
     def mark(text: str) -> str:
@@ -63,6 +66,12 @@ def marked(monkeypatch: pytest.MonkeyPatch) -> None:
     original, several = Translations.gettext, Translations.ngettext
     monkeypatch.setattr(Translations, "gettext", gettext)
     monkeypatch.setattr(Translations, "ngettext", lambda *parts: mark(several(*parts)))
+    caches = (authentication._templates, study_form_page._templates)
+    for cache in caches:
+        cache.cache_clear()
+    yield
+    for cache in caches:
+        cache.cache_clear()
 
 
 def unmarked(page: str) -> set[str]:
