@@ -19,12 +19,14 @@ FOCUS = """(() => {
   const top = document.elementFromPoint(x, y);
   if (!top) return fail("outside the window");
   const isLabel = [...(focused.labels || [])].some(label => label.contains(top));
-  return focused.contains(top) || top.contains(focused) || isLabel ? "" : fail(`covered by ${top.outerHTML.slice(0, 60)}`);
+  return focused.contains(top) || top.contains(focused) || isLabel ? "" : fail("covered");
 })()"""
 """Why the user cannot see the focused element; empty if they can."""
-TRAPPED = """(previous => (window.previous = document.activeElement) === previous
+STAYED = """(previous => (window.previous = document.activeElement) === previous
   && previous !== document.body)(window.previous)"""
 """Whether the focus has not moved since the last time."""
+PARTS_OF_DATES = 5
+"""Number of times that Tab can stay in a field, such as in the parts of a date."""
 
 
 class Keyboard(NamedTuple):
@@ -35,13 +37,15 @@ class Keyboard(NamedTuple):
 
     async def reach(self, selector: str, key: str = "Tab") -> None:
         """Press Tab until an element has the focus."""
+        stays = 0
         for _ in range(MAX_STOPS):
             if await self.tab.run(f"document.activeElement.matches({selector!r})"):
                 return
             await self.tab.press(key)
             if problem := await self.tab.run(FOCUS):
                 self.hidden.append(f"{await self.tab.run('location.pathname')}: {problem}")
-            assert not await self.tab.run(TRAPPED), f"the focus is trapped before {selector}"
+            stays = stays + 1 if await self.tab.run(STAYED) else 0
+            assert stays < PARTS_OF_DATES, f"the focus is trapped before {selector}"
         raise AssertionError(f"{selector} cannot be reached by keyboard")
 
     async def activate(self, selector: str, key: str = "Enter") -> None:

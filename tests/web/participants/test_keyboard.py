@@ -70,7 +70,7 @@ async def play(keyboard: Keyboard) -> None:
     tab = keyboard.tab
     for _ in range(10):
         await tab.until(
-            "document.querySelector('.turn.now form.answer, form[action$=\"/done\"], .earned')"
+            "document.querySelector('.turn.now form.answer, form[action$=\"/done\"]') !== null"
         )
         if await tab.run("document.querySelector('.turn.now form.answer') === null"):
             break
