@@ -105,6 +105,8 @@ async def test_pages_and_notices_are_in_german(office: Office) -> None:
          "6 von 1.206 Partien beendet, 3 davon aufgegeben; 1 fehlgeschlagen"),
         ("Paying participants costs 100.00 USD for 50 places.",
          "Die Bezahlung der Teilnehmenden kostet 100,00 USD für 50 Plätze."),
+        ("1,018 matches failed; resume the run to retry",
+         "1.018\xa0Partien fehlgeschlagen; setzen Sie den Lauf fort, um es erneut zu versuchen"),
         ("too many wrong passwords; try again in 2 minutes",
          "zu viele falsche Passwörter; versuchen Sie es in 2\xa0Minuten erneut"),
         ('"Data" is not a player of this study; remove it',

@@ -23,6 +23,8 @@ FILLED = re.compile(r"\{(\d)\}")
 WORD = re.compile(r"[^\W\d_]{2}")
 NUMBER = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+\.\d+")
 """A number as the package writes it, if other languages write it differently."""
+NUM = "%(num)s "
+"""The number at the beginning of a count."""
 EDGES = " ,;.:"
 """Characters between a value and the text around it, which catalogues omit."""
 CURRENCY = re.compile(r"\b[A-Z]{3}\b")
@@ -62,7 +64,8 @@ class Sentences:
             if isinstance(message, tuple):
                 one, several = message[:2]
                 for text in (one, several):
-                    self.plurals[text.removeprefix("%(num)s ")] = (one, several)
+                    if text.startswith(NUM):
+                        self.plurals[text.removeprefix(NUM)] = (one, several)
             elif GAP in message:
                 self.templates.append(Template(message, _pattern(message)))
         self.templates.sort(key=lambda template: -len(template.message.replace(GAP, "")))
