@@ -123,7 +123,7 @@ class Tab:
         """Press a key, such as Tab, Shift+Tab, Space or a digit."""
         shift, _, name = key.rpartition("+")
         code = KEYS.get(name) or ord(name)
-        pressed = {"key": " " if name == "Space" else name, "code": name}
+        pressed: dict[str, Any] = {"key": " " if name == "Space" else name, "code": name}
         pressed |= {"windowsVirtualKeyCode": code, "modifiers": 8 if shift else 0}
         text = {"Enter": "\r", "Space": " "}.get(name, name if len(name) == 1 else "")
         await self.send("Input.dispatchKeyEvent", type="keyDown", text=text, **pressed)
