@@ -36,11 +36,13 @@ import cheaptalk.studies.people.path
 import cheaptalk.web.posted
 from cheaptalk.games.chip_trading.rules import PALETTE
 from cheaptalk.games.deal_or_no_deal.contexts import KINDS as ITEM_KINDS
+from cheaptalk.reports.recipes.parts import RECIPES
 from cheaptalk.rules import game_title, games
 from cheaptalk.rules.game_spec import LANGUAGES, LOCALE
 from cheaptalk.rules.registry import GAMES, OURS
 from cheaptalk.studies.people.protocol import Ending
 from cheaptalk.studies.people.steps import PROMPT, STEPS
+from cheaptalk.studies.presets import PRESETS, study_of
 from cheaptalk.studies.status import Stage
 from cheaptalk.text import plain
 from cheaptalk.web.console.account_pages import ROLES
@@ -50,11 +52,13 @@ from cheaptalk.web.console.designs.pairings import PAIRINGS
 from cheaptalk.web.console.designs.rows import GRID_FIELDS, PERSON_FIELDS, about_step
 from cheaptalk.web.console.designs.study_form import STUDY
 from cheaptalk.web.console.designs.study_form_page import KINDS, SECTIONS, about_game
-from cheaptalk.web.console.translation import HtmlTranslation, nouns
+from cheaptalk.web.console.sentences import nouns
+from cheaptalk.web.console.translation import HtmlTranslation
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.rooms.forms import fields as action_fields
 from cheaptalk.web.rooms.forms import option_label
 from cheaptalk.web.rooms.rooms import Stage as RoomStage
+from tests.composed import composed, counted_nouns
 
 Text = str | tuple[str, ...]
 Message = tuple[str | None, Text]
@@ -138,6 +142,8 @@ def console() -> set[Message]:
             found.add((None, tuple(parts[:2]) if function == "ngettext" else parts[0]))
         nouns_here = [*COUNTED.findall(source), "person", "model", "script"]
         found |= {(None, nouns(noun)) for noun in nouns_here}
+    found |= {(None, nouns(noun)) for noun in counted_nouns(PACKAGE)}
+    found |= {(None, text) for text in composed(PACKAGE)}
     for path in (WEB / "console").rglob("*.py"):
         found |= {(None, text) for text in _sentences(path.read_text(encoding="utf-8"))}
         found |= {message for message in extract(path) if isinstance(message[1], tuple)}
@@ -150,6 +156,8 @@ def _form_texts() -> Iterator[str]:
     yield from map(plain, (*get_args(Ending), *STEPS))
     yield from map(about_step, STEPS)
     yield from (*SECTIONS, *PAIRINGS.values(), *KINDS.values(), "Size and budget", "paused")
+    yield from (study_of(name).description for name in PRESETS if PRESETS.origin(name) == OURS)
+    yield from (RECIPES[name].title for name in RECIPES if RECIPES.origin(name) == OURS)
     yield from ("as for the whole study", "yes", "no")
     fields = [*STUDY.values(), *PERSON_FIELDS, *GRID_FIELDS]
     for name, game_spec in games().items():

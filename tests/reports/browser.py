@@ -29,6 +29,11 @@ FLAGS = (
 CAPTURE = """window.saved = []; URL.createObjectURL = (blob) => {
     blob.text().then((text) => saved.push(text)); return "#"; }"""
 """Collects the files that a page offers to save in ``saved``."""
+KEYS = {
+    "Tab": 9, "Enter": 13, "Escape": 27, "Space": 32, "End": 35, "Home": 36,
+    "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40,
+}  # fmt: skip
+"""The keys that tests press, and their codes."""
 TIMEOUT = 60.0
 """Timeout of each wait in seconds."""
 
@@ -115,10 +120,12 @@ class Tab:
         await self.until("document.readyState === 'complete'")
 
     async def press(self, key: str) -> None:
-        """Press a key."""
-        code = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowDown": 40}[key]
-        pressed = {"key": key, "code": key, "windowsVirtualKeyCode": code}
-        text = "\r" if key == "Enter" else ""
+        """Press a key, such as Tab, Shift+Tab, Space or a digit."""
+        shift, _, name = key.rpartition("+")
+        code = KEYS.get(name) or ord(name)
+        pressed: dict[str, Any] = {"key": " " if name == "Space" else name, "code": name}
+        pressed |= {"windowsVirtualKeyCode": code, "modifiers": 8 if shift else 0}
+        text = {"Enter": "\r", "Space": " "}.get(name, name if len(name) == 1 else "")
         await self.send("Input.dispatchKeyEvent", type="keyDown", text=text, **pressed)
         await self.send("Input.dispatchKeyEvent", type="keyUp", **pressed)
 

@@ -25,8 +25,9 @@ AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 LOOKS = [(360, "dark"), (360, "light"), (1300, "dark"), (1300, "light")]
 BROKEN_LAWS = """axe.run(document, {
     resultTypes: ["violations"], rules: { "target-size": { enabled: true } }
-  }).then(found => found.violations.filter(one => ["serious", "critical"].includes(one.impact))
+  }).then(found => found.violations
     .map(one => `${one.id}: ${one.nodes.map(node => node.html).join(" ").slice(0, 300)}`))"""
+BAD_CONTRASTS = BROKEN_LAWS.replace("resultTypes", 'runOnly: ["color-contrast"], resultTypes')
 TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 FOCUSED = "document.activeElement.outerHTML.slice(0, 120)"
 ANNOUNCED = """(window.said = [], new MutationObserver(() =>
@@ -135,6 +136,20 @@ async def violations(tab: Tab, address: str, width: int, scheme: str) -> list[st
     problems: list[str] = await tab.run(BROKEN_LAWS)
     wide = await tab.run(TOO_WIDE)
     return problems + [f"{wide} pixels too wide"] * (wide > 0)
+
+
+async def findings(tab: Tab, address: str) -> list[str]:
+    """Return a page's accessibility violations on a phone and a desktop, light and dark."""
+    problems = []
+    for width in (390, 1280):
+        wrong = await violations(tab, address, width, "light")
+        await tab.send(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": "dark"}],
+        )
+        wrong += await tab.run(BAD_CONTRASTS)
+        problems += [f"{width}: {item}" for item in wrong]
+    return problems
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: npm install axe-core")

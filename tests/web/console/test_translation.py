@@ -9,6 +9,7 @@ import pytest
 
 from cheaptalk.rules.game_spec import LANGUAGES, LOCALE
 from cheaptalk.web.console import translation
+from cheaptalk.web.console.sentences import sentences
 from cheaptalk.web.console.translation import CONSOLE_LANGUAGES, HtmlTranslation
 from tests.web.console.office import Office
 from tests.web.test_languages import english_lines
@@ -91,3 +92,28 @@ async def test_pages_and_notices_are_in_german(office: Office) -> None:
         assert english_lines([page]) == set(), path
     missing = await browser.get("/studies/none/overview")
     assert "Alle Studien" in missing.text
+
+
+@pytest.mark.parametrize(
+    ("sentence", "german"),
+    [
+        ("A study named pilot already exists; choose another name.",
+         "Eine Studie namens pilot gibt es bereits; wählen Sie einen anderen Namen."),
+        ('games.0: horizon: should be a whole number, not "many"',
+         'games.0: horizon: muss eine ganze Zahl sein, nicht "many"'),
+        ("6 of 1,206 matches ended, 3 of them forfeited; 1 failed",
+         "6 von 1.206 Partien beendet, 3 davon aufgegeben; 1 fehlgeschlagen"),
+        ("Paying participants costs 100.00 USD for 50 places.",
+         "Die Bezahlung der Teilnehmenden kostet 100,00 USD für 50 Plätze."),
+        ("1,018 matches failed; resume the run to retry",
+         "1.018\xa0Partien fehlgeschlagen; setzen Sie den Lauf fort, um es erneut zu versuchen"),
+        ("too many wrong passwords; try again in 2 minutes",
+         "zu viele falsche Passwörter; versuchen Sie es in 2\xa0Minuten erneut"),
+        ('"Data" is not a player of this study; remove it',
+         "„Data“ ist kein Spieler dieser Studie; entfernen Sie ihn"),
+        ("no catalogue has this", "no catalogue has this"),
+    ],
+)  # fmt: skip
+def test_composed_sentences_are_translated_but_not_names(sentence: str, german: str) -> None:
+    assert sentences("de").translated(sentence) == german
+    assert sentences("en").translated(sentence) == sentence

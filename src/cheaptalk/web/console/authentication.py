@@ -17,8 +17,10 @@ from itsdangerous import BadData, URLSafeTimedSerializer
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
+from cheaptalk.records.people.payouts import dollars_text
 from cheaptalk.web.console.accounts import Accounts, equal_texts
 from cheaptalk.web.console.errors import sentence, status_of
+from cheaptalk.web.console.sentences import sentences
 from cheaptalk.web.console.translation import CONSOLE_LANGUAGES, templates
 from cheaptalk.web.laboratory.audit import Detail
 from cheaptalk.web.laboratory.staff import SESSION_SECONDS, Account, Role, new_token
@@ -128,7 +130,11 @@ class Visit:
         return languages()[code or best_language(accepted, CONSOLE_LANGUAGES)]
 
     def text(self, message: str) -> str:
-        return self.language.text(message)
+        return sentences(self.language.code).translated(message)
+
+    def dollars(self, cents: int) -> str:
+        """Format an amount in cents as a decimal number in the user's language."""
+        return self.language.writing.local(dollars_text(cents))
 
     def may(self, minimum: Role) -> bool:
         return self.user is not None and self.user.role.may(minimum)
@@ -157,6 +163,7 @@ class Visit:
             "token": self.csrf_field,
             "title": self.authentication.title,
             "done": self.notice(),
+            "dollars": self.dollars,
             "tabs": self.authentication.tabs(),
         }
         page = _templates(self.language).get_template(template)

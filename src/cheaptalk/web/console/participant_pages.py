@@ -8,7 +8,6 @@ from typing import Annotated
 from fastapi import HTTPException, Query
 from fastapi.responses import Response
 
-from cheaptalk.records.people.payouts import dollars_text
 from cheaptalk.studies.people.path import GO_ON
 from cheaptalk.studies.people.pay import dues
 from cheaptalk.studies.people.protocol import Protocol
@@ -83,7 +82,6 @@ class ParticipantPages:
             absent=absent,
             prompts=_prompts(participants),
             turnout=turnout(experiment),
-            dollars=dollars_text,
             earned=earned_by,
         )
 
@@ -147,8 +145,7 @@ class ParticipantPages:
             participant=participant,
             progress=status_of(participant),
             protocol=experiment.protocol,
-            owed=[(due.key, dollars_text(due.cents)) for due in owed],
-            dollars=dollars_text,
+            owed=[(due.key, visit.dollars(due.cents)) for due in owed],
             codes=codes,
         )
 

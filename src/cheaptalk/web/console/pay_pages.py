@@ -40,7 +40,6 @@ class PayPages:
                 for payout in payouts.payouts_of(store, study_id)
             ],
             forms=payouts.FORMS,
-            dollars=payouts.dollars_text,
             currency=experiment.protocol.pay.currency,
             source=experiment.protocol.recruitment.source,
             people=experiment.people,

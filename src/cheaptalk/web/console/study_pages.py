@@ -8,7 +8,6 @@ from typing import Annotated, NamedTuple
 from fastapi import HTTPException, Query
 from fastapi.responses import Response
 
-from cheaptalk.records.people.payouts import dollars_text
 from cheaptalk.rules import game_title
 from cheaptalk.studies.plans.plan import Plan, plan
 from cheaptalk.studies.status import Stage, StudyStatus
@@ -157,7 +156,6 @@ class StudyPages:
             draft=draft,
             read=read,
             games=games_of(read.study) if read.study else [],
-            dollars=dollars_text,
             standing=await self._standing(draft.name),
             changed=await self._changed(draft),
         )
@@ -247,7 +245,6 @@ def _delete_page(
         draft=draft,
         changed=status == 409,
         standing=standing,
-        dollars=dollars_text,
     )
 
 

@@ -7,8 +7,9 @@ includes inline tags such as ``<b>``, and a placeholder for each expression in i
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,11 +18,12 @@ from babel.dates import format_date
 from jinja2.ext import Extension
 from markupsafe import Markup
 
-from cheaptalk.reports.pages import prose
-from cheaptalk.rules import counted, game_title
+from cheaptalk.reports import pages
+from cheaptalk.rules import game_title
 from cheaptalk.rules.game_spec import LANGUAGES, LOCALE
 from cheaptalk.styles.languages import SOURCE
-from cheaptalk.text import capital, plain
+from cheaptalk.text import capital, plain, readable
+from cheaptalk.web.console.sentences import nouns, sentences
 from cheaptalk.web.rooms.languages import Language, languages
 
 PART = re.compile(
@@ -47,54 +49,71 @@ CONSOLE_LANGUAGES = tuple(
 """Codes of the languages into which the console is translated."""
 
 
-def nouns(noun: str) -> tuple[str, str]:
-    """Return the messages for a number of things, in the singular and plural.
-
-    >>> nouns("match")
-    ('%(num)s match', '%(num)s matches')
-    """
-    one, several = (counted(number, noun).partition(" ")[2] for number in (1, 2))
-    return f"%(num)s {one}", f"%(num)s {several}"
-
-
 def templates(language: Language, *folders: Path) -> jinja2.Environment:
     """Return the templates in folders of the console, in a language.
 
-    Filters for names and texts, such as ``plain`` and ``prose``, translate what catalogues contain.
+    Filters for names, texts and numbers, such as ``plain`` and ``prose``, show them in the
+    language.
     """
-    text = language.text
+    text = sentences(language.code).translated
 
     def counted_nouns(number: int, noun: str) -> str:
         one, several = nouns(noun)
         shown = language.writing.number(number)
         return language.words.ngettext(one, several, number) % {"num": shown}
 
-    def moment(seconds: float) -> str:
-        then = datetime.fromtimestamp(seconds, UTC)
-        day = format_date(
-            then, "long", locale="en_GB" if language.code == SOURCE else language.code
-        )
-        return f"{day}, {then:%H:%M} UTC"
-
     def translated(written: str) -> str:
         return written if isinstance(written, Markup) else text(written)
-
-    def translated_prose(written: str) -> Markup:
-        return prose(text(written))
 
     environment = language.templates(*folders)
     environment.add_extension(HtmlTranslation)
     environment.filters |= {
+        "brief_moment": partial(_brief_moment, language=language),
         "capital": lambda written: capital(text(str(written))),
         "counted": counted_nouns,
+        "fixed": language.fixed,
         "game_title": lambda name: text(game_title(name)),
-        "moment": moment,
+        "moment": partial(_moment, language=language),
         "plain": lambda name: text(plain(name)),
-        "prose": translated_prose,
+        "prose": lambda written: pages.prose(text(written)),
+        "readable": partial(_readable, language=language),
         "translated": translated,
+        "usd": lambda dollars: language.writing.dollars(dollars, exact=True),
     }
     environment.globals["languages"] = [languages()[code] for code in CONSOLE_LANGUAGES]
     return environment
+
+
+def _moment(seconds: float, language: Language) -> str:
+    then = datetime.fromtimestamp(seconds, UTC)
+    locale = "en_GB" if language.code == SOURCE else language.code
+    return f"{format_date(then, 'long', locale=locale)}, {then:%H:%M} UTC"
+
+
+def _brief_moment(seconds: float, language: Language) -> str:
+    """Return a time in UTC for a column whose heading names UTC."""
+    if language.code == SOURCE:
+        return pages.brief_moment(seconds)
+    then = datetime.fromtimestamp(seconds, UTC)
+    return f"{format_date(then, 'medium', locale=language.code)}, {then:%H:%M}"
+
+
+def _readable(value: object, language: Language) -> str:
+    """Return a value, such as one of the log's details, with numbers in the language's format."""
+    text = sentences(language.code).translated
+    match value:
+        case bool() | None:
+            return text(readable(value))
+        case int() | float():
+            return language.writing.local(readable(value))
+        case Mapping():
+            return ", ".join(
+                f"{text(plain(key))} {text(part) if key == 'role' else _readable(part, language)}"
+                for key, part in value.items()
+            )
+        case list() | tuple():
+            return ", ".join(_readable(part, language) for part in value)
+    return str(value)
 
 
 class Part(NamedTuple):

@@ -79,10 +79,11 @@ class StudyEditor:
                 raise NotExpressible(problem)
             form = filled_form(parse_yaml(text), self.folder) if text else StudyForm(players=[{}])
         except (NotExpressible, StudyError) as reason:
+            why = visit.text(str(reason))
             notice = "The form cannot show this study: %(reason)s. Edit its study file instead."
             if origin:
-                return visit.go(f"/studies/{draft.name}/design", notice, reason=reason)
-            problem = visit.text(notice) % {"reason": reason}
+                return visit.go(f"/studies/{draft.name}/design", notice, reason=why)
+            problem = visit.text(notice) % {"reason": why}
             return visit.render("new_study.html.jinja", name="", text=text, problem=problem)
         return self._form(visit, check_form(form, self.folder), origin)
 

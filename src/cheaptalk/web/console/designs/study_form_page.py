@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from cheaptalk.studies.plans.plan import plan
 from cheaptalk.studies.presets import preset_names, study_of
 from cheaptalk.studies.study import Study
 from cheaptalk.styles.languages import SOURCE
-from cheaptalk.text import plain
+from cheaptalk.text import capital, plain
 from cheaptalk.web.console.designs.fields import Field, Row, fields_of, last_text
 from cheaptalk.web.console.designs.pairings import PAIRINGS
 from cheaptalk.web.console.designs.rows import (
@@ -36,6 +36,7 @@ from cheaptalk.web.console.designs.rows import (
 )
 from cheaptalk.web.console.designs.study_forecast import Size, no_estimate_reason, size_of
 from cheaptalk.web.console.designs.study_form import STUDY, CheckedForm, StudyForm
+from cheaptalk.web.console.sentences import sentences
 from cheaptalk.web.console.translation import templates
 from cheaptalk.web.rooms.languages import Language
 
@@ -123,16 +124,17 @@ def _render(template: str, language: Language, **values: object) -> Markup:
 def _templates(language: Language) -> Environment:
     environment = templates(language, HERE / "templates")
     counted_nouns = environment.filters["counted"]
+    text = sentences(language.code).translated
     environment.filters |= {
         "kinds_of_players": lambda size: ", ".join(
             counted_nouns(number, kind) for kind, number in size.kinds.items()
         ),
-        "sentence": sentence,
-        "shown": shown,
-        "dollars": dollars_shown,
+        "sentence": lambda written: sentence(text(written)),
+        "shown": lambda amount: text(shown(amount)),
+        "dollars": lambda amount: text(dollars_shown(amount)),
         "lines": lambda text: text.count("\n") + 1,
         "thousands": language.writing.number,
-        "field_title": field_title,
+        "field_title": partial(field_title, language=language),
         "about_step": about_step,
         "settings_of_step": settings_of_step,
         "about_game": about_game,
@@ -165,7 +167,7 @@ def counted(checked: CheckedForm, cost: Markup = EMPTY) -> dict[str, object]:
     }
 
 
-def field_title(name: str, form: StudyForm) -> str:
+def field_title(name: str, form: StudyForm, language: Language = ENGLISH) -> str:
     """Return the display name of a form field.
 
     >>> form = StudyForm(games=[{"game": ["bargaining"]}])
@@ -177,18 +179,24 @@ def field_title(name: str, form: StudyForm) -> str:
     match name.split("."):
         case ["games", number, *_, last]:
             game = last_text(form.rows["games"][int(number)], "game")
-            title = game_title(game) if game in GAMES else "Game"
-            return title if last == "game" else f"{title}, {plain(last)}"
+            title, names = game_title(game) if game in GAMES else "Game", [last]
+            names = [] if last == "game" else names
         case ["players", number, last]:
-            return f"Player {int(number) + 1}, {last}"
+            title, names = f"Player {int(number) + 1}", [last]
         case ["people", "path", number, _]:
             kind = last_text(form.rows["people.path"][int(number)], "kind")
-            return f"Step {int(number) + 1}, {plain(kind)}"
+            title, names = f"Step {int(number) + 1}", [kind]
         case ["people", *names]:
-            return ", ".join(["Participants", *map(plain, names)])
-        case names:
-            title = ", ".join(map(plain, names))
-            return title[:1].upper() + title[1:]
+            title = "Participants"
+        case [first, *names]:
+            title = capital(plain(first))
+    return ", ".join([_label(title, language), *(_label(plain(name), language) for name in names)])
+
+
+def _label(text: str, language: Language) -> str:
+    """Return a label in a language, whose catalogue has it with a capital letter."""
+    label = sentences(language.code).translated(capital(text))
+    return text if label == capital(text) else label
 
 
 def sentence(text: str) -> str:
