@@ -18,6 +18,7 @@ from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.laboratory.study_status import turnout
 from cheaptalk.web.participants.pages import completion_codes
+from cheaptalk.web.participants.payments import seed_of
 from cheaptalk.web.participants.people import Participant
 from cheaptalk.web.participants.supervisor import MISSED, Supervisor
 
@@ -140,7 +141,7 @@ class ParticipantPages:
         """Show the record of a participant, except their external ID."""
         supervisor, participant = self._participant(name, code)
         experiment = supervisor.experiment
-        owed = dues(participant.journey, f"{experiment.study.seed}/{participant.code}")
+        owed = dues(participant.journey, seed_of(experiment.study, participant.code))
         codes = completion_codes(self.laboratory.links, experiment.protocol, participant)
         return visit.render(
             "participant.html.jinja",
