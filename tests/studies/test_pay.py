@@ -217,7 +217,6 @@ def test_bonus_depends_on_the_treatment() -> None:
         ({"tasks": {"steps": ["quizz"], "amount": 1}}, 'unknown step "quizz"'),
         ({"tasks": {"steps": ["survey"], "amount": 1}}, "survey has no correct answers"),
         ({"base": 2, "show_up": 1, "max_total": 2}, "must be at least 3.00"),
-        ({"budget": 100, "bonus": [{"rate": 1, "metric": "rounds_played"}]}, "set max_total"),
         ({"one_game": True}, "write paid_games: 1"),
     ],
 )  # fmt: skip
@@ -226,6 +225,13 @@ def test_impossible_pay_rules_are_refused(pay: dict[str, Any], problem: str) -> 
         people_study(pay=pay)
     assert problem in str(error.value)
     assert "people.pay" in str(error.value)
+
+
+def test_budget_requires_a_maximum_payment() -> None:
+    pay: dict[str, Any] = {"budget": 100, "bonus": [{"rate": 1, "metric": "self_gain_{seat}"}]}
+    with pytest.raises(StudyError, match=r"people\.pay\.budget.*set max_total"):
+        people_study(games=[{"game": "negotiation"}], pay=pay)
+    people_study(games=[{"game": "negotiation"}], pay=pay | {"max_total": 10})
 
 
 def test_payment_page_comes_after_everything_that_it_depends_on() -> None:

@@ -14,6 +14,7 @@ from cheaptalk.records.people import participants as rows
 from cheaptalk.records.people.identities import Identities
 from cheaptalk.records.people.participants import Progress
 from cheaptalk.rules import Chance
+from cheaptalk.studies.estimates.payments import PaymentForecast, forecast_payments
 from cheaptalk.studies.people.path import (
     Assign,
     End,
@@ -26,7 +27,7 @@ from cheaptalk.studies.people.path import (
     chosen_name,
     read_page,
 )
-from cheaptalk.studies.people.pay import GamePay, dues, statements
+from cheaptalk.studies.people.pay import GamePay, dues, participant_cents, statements
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.people.steps import QUIZZES, FirstName, Quiz
 from cheaptalk.studies.plans.designs import design_of
@@ -55,6 +56,8 @@ class Experiment:
 
     Attributes:
         state: recruitment state: ``open``, ``paused`` or ``closed``.
+        max_cents: maximum payment for one participant in cents, or None.
+        max_completions: maximum number of completions, or None.
         keep_until: time at which participants' data are deleted, in seconds since 1970, or None.
         orphaned: codes of participants whose steps the study no longer has.
 
@@ -74,11 +77,14 @@ class Experiment:
         self.people: dict[str, Participant] = {}
         self.chance = Chance(f"{study.seed}/people")
         templates = room_manager.table_templates.values()
+        self.max_cents = participant_cents(self.protocol, [item.game for item in templates])
         self.places: Places | None = None
+        self.max_completions = self.protocol.recruitment.places
         if self.protocol.games.design != "arrival":
             design = design_of(study, plan(study).matches)
             assert design is not None
             self.places = Places(self.protocol, templates, self.chance, design)
+            self.max_completions = design.places
         self.quotas = self.places or Quotas(self.protocol, templates, self.chance)
         self.reserved_names = {
             language.called(table_template.shown.called(seat))
@@ -146,6 +152,13 @@ class Experiment:
             raise Refused("Please come back later.", 503)
         if self.quotas.full:
             raise Refused("This study has enough participants. Thank you for your interest.", 409)
+        if self.protocol.pay.budget is not None and self.forecast_payments().exceeds_budget:
+            raise Refused("Please come back later.", 503)
+
+    def forecast_payments(self) -> PaymentForecast:
+        """Return the payments so far, and a forecast."""
+        store, places = self.room_manager.store, self.max_completions
+        return forecast_payments(store, self.study_id, self.protocol, places, self.max_cents)
 
     async def _new(self, code: str, cohort: str, language: str) -> Participant:
         journey = Journey(self.protocol)
