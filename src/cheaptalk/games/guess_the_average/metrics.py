@@ -75,5 +75,5 @@ def won(result: Result) -> Iterator[Point]:
 SERIES = (
     Series("number", number, unit="number", bounds=COUNT),
     Series("distance", distance, unit="number", bounds=COUNT),
-    Series("won", won, unit="share of the win", bounds=SHARE, payoff=True),
+    Series("won", won, unit="share of the win", bounds=SHARE),
 )
