@@ -8,11 +8,16 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from cheaptalk.records import Store
 from cheaptalk.records.people.payouts import balance_of, pay_out
 from cheaptalk.studies import payment_forecast
 from cheaptalk.studies.study import Study
-from tests.web.participants.comers import BOT, Comer, Open, opened, people_study
+from cheaptalk.web.bots.pages import Page
+from tests.conftest import Command
+from tests.web.laboratory.lab import site
+from tests.web.participants.comers import BOT, PEOPLE, Comer, Open, opened, people_study
 from tests.web.participants.test_bots import run_bots
 
 SUM = {"name": "sum", "ask": "1 + 1?", "choices": ["one", "two"], "correct": "two"}
@@ -27,6 +32,7 @@ PAY = {
     "currency": "EUR", "points": True, "show_up": 1.5, "base": 2, "bonus": [{"rate": 0.013}],
     "tasks": {"steps": ["comprehension"], "amount": 0.25}, "paid_games": 1, "paid_rounds": 1,
 }  # fmt: skip
+PROLIFIC = PEOPLE["recruitment"]
 ROUNDS = [{"game": "public_goods", "fixed": {"players": 2, "rounds": 3, "tokens": 100}}]
 
 
@@ -34,8 +40,8 @@ def rounds_study(**changes: Any) -> Study:
     return people_study(BOT, games=ROUNDS, **({"path": PATH, "pay": PAY} | changes))
 
 
-def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(folder / "s.sqlite")) as connection:
+def rows(folder: Path, query: str, store: str = "s") -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(folder / f"{store}.sqlite")) as connection:
         return connection.execute(query).fetchall()
 
 
@@ -53,7 +59,7 @@ async def test_payment_is_explained_recorded_and_secret_until_the_end(tmp_path: 
     async with opened(tmp_path, rounds_study()) as site:
         *before, shown, debriefing, end = await seen_pages(await site.enter("a" * 24))
     assert not any(re.search("You earn|Earnings so far|selected at random: ", x) for x in before)
-    assert "Only one round counts as your result" in " ".join(before)
+    assert "round counts as your result" in " ".join(before)
     assert "Your payment if you complete the study" in shown
     assert "Thanks." in debriefing
     plays = rows(tmp_path, "select number, paid, paid_rounds, cents from plays")
@@ -64,7 +70,7 @@ async def test_payment_is_explained_recorded_and_secret_until_the_end(tmp_path: 
         assert f"Game {drawn}, selected at random Round selected at random: {rounds[0]}" in words
         assert f"Game {3 - drawn}, not selected\u2013" in words
         assert "Exchange rate: 0.013 EUR" in words
-        assert "Show-up fee\u20ac1.50 For completing the study\u20ac2.00" in words
+        assert "Show-up fee \u20ac1.50 For completing the study \u20ac2.00" in words
         assert f"Total\u20ac{(375 + amount) / 100:.2f}" in words
     games = rows(tmp_path, "select game, answer from responses where step = 'games'")
     (answer,) = [json.loads(answer) for game, answer in games if game == drawn]
@@ -79,7 +85,7 @@ async def test_payment_page_is_translated(tmp_path: Path) -> None:
         site.client.headers["Accept-Language"] = "de"
         end = (await seen_pages(await site.enter("a" * 24)))[-1]
     words = " ".join(end.split())
-    assert "Antrittsgeld1,50 €" in words
+    assert "Antrittsgeld 1,50 €" in words
     assert "Wechselkurs: 0,013 EUR" in words
     assert not re.search("Show-up|Exchange|selected|Total", words)
 
@@ -142,3 +148,35 @@ async def test_bots_are_paid_for_tasks_and_drawn_games(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.sqlite") as store:
         assert balance_of(store, 1).owed == 4 * (100 + 200 + 50 + 25)
     assert rows(tmp_path, "select sum(paid), count(*) from plays") == [(4, 8)]
+
+
+async def test_console_and_status_forecast_payments_and_warn_about_the_budget(
+    tmp_path: Path, cheaptalk: Command
+) -> None:
+    study = rounds_study(pay=PAY | {"budget": 15}, recruitment=PROLIFIC | {"places": 4})
+    text = yaml.safe_dump(study.model_dump(mode="json", exclude_defaults=True), sort_keys=False)
+    async with site(tmp_path) as lab:
+        await lab.open_study(text)
+        await lab.log_in()
+        await seen_pages(await lab.comer("a" * 24))
+        before = Page((await lab.get("/studies/people/pay")).text).words
+        await lab.comer("b" * 24)
+        pages = [
+            " ".join(Page((await lab.get(f"/studies/people/{tab}")).text).words.split())
+            for tab in ("pay", "overview", "participants")
+        ]
+        ((earned,),) = rows(tmp_path, "select sum(cents) from payments", "people")
+    assert "Recruitment is paused because of the budget" not in before
+    assert all("Recruitment is paused because of the budget." in page for page in pages)
+    expected = f"{earned * 4 / 100:.2f}"
+    assert f"Expected total{expected} EUR" in pages[0]
+    assert f"Expected total{expected} EUR" in pages[1]
+    assert f"Maximum total{(earned + 3 * 635) / 100:.2f} EUR, if nobody drops out" in pages[0]
+    assert f"Committed{(earned + 635) / 100:.2f} EUR" in pages[0]
+    store = tmp_path / "people.sqlite"
+    shown = cheaptalk(f"status --store {store}").out
+    assert f"0.00 paid, {earned / 100:.2f} owed, about {expected} in total" in shown
+    assert "Recruitment is paused: another participant could exceed the budget of 15.00" in shown
+    (stored,) = cheaptalk(f"status --store {store} --json").json["studies"]
+    assert stored["payments"]["owed"] == earned
+    assert stored["payments"]["expected"] == earned * 4

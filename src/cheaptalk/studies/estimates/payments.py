@@ -1,6 +1,6 @@
 """A forecast of the payments to a study's participants while it is running."""
 
-from math import inf, sqrt
+from math import sqrt
 from statistics import fmean, stdev
 from typing import NamedTuple
 
@@ -152,11 +152,12 @@ def _interval(amounts: list[int]) -> tuple[float | None, float | None]:
     if len(amounts) < ENOUGH:
         return None, None
     try:
-        from cheaptalk.statistics.limits import t_limits  # noqa: PLC0415 - optional extra
+        from scipy.special import stdtrit  # noqa: PLC0415 - an optional extra
     except ImportError:
         return None, None
-    error = stdev(amounts) / sqrt(len(amounts))
-    return t_limits(fmean(amounts), error, len(amounts) - 1, LEVEL, (0.0, inf))
+    quantile = float(stdtrit(len(amounts) - 1, (1 + LEVEL) / 2))
+    margin = quantile * stdev(amounts) / sqrt(len(amounts))
+    return max(0.0, fmean(amounts) - margin), fmean(amounts) + margin
 
 
 @reads
