@@ -127,6 +127,7 @@ async def test_forecast_has_an_interval_and_follows_payouts(tmp_path: Path) -> N
         assert (forecast.completed, forecast.open_places) == (5, 3)
         assert forecast.mean == sum(amounts) / 5
         assert forecast.low is not None
+        assert forecast.mean is not None
         assert forecast.high is not None
         assert forecast.low < forecast.mean < forecast.high
         assert forecast.expected is not None

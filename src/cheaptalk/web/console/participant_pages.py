@@ -11,6 +11,7 @@ from fastapi.responses import Response
 from cheaptalk.records.people.payouts import dollars_text
 from cheaptalk.studies.people.path import GO_ON
 from cheaptalk.studies.people.pay import dues
+from cheaptalk.studies.people.pay_rules import cents
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.people.steps import Attention
 from cheaptalk.web.console.authentication import STUDY, Authentication, CurrentVisit
@@ -150,6 +151,7 @@ class ParticipantPages:
             protocol=experiment.protocol,
             owed=[(due.key, dollars_text(due.cents)) for due in owed],
             dollars=dollars_text,
+            removed_pay=cents(experiment.protocol.pay.ended.get("removed", 0)),
             codes=codes,
         )
 
@@ -214,8 +216,12 @@ class ParticipantPages:
 
 
 def earned_by(participant: Participant) -> int:
-    """Return the cents that a participant has earned in games over all visits."""
-    return sum(play["cents"] or 0 for play in participant.plays.values() if play.get("cents"))
+    """Return the cents that a participant has earned in games over all visits.
+
+    Games that were not selected for payment are excluded when the visit has ended.
+    """
+    plays = participant.plays.values()
+    return sum(play.get("cents") or 0 for play in plays if play.get("paid") is not False)
 
 
 def status_of(participant: Participant) -> str:
