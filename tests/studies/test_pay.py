@@ -250,9 +250,9 @@ def test_bounds_of_pay_follow_from_the_games() -> None:
         protocol = Protocol.model_validate({"path": path, "pay": pay | changes})
         return visit_cents(protocol, [game]), participant_cents(protocol, [game])
 
-    assert bounds() == ((150, 150 + 3 * 60 + 40), 150 + 3 * 60 + 40 + 300)
-    assert bounds(paid_games=1) == ((150, 150 + 60 + 40), 150 + 60 + 40 + 300)
-    assert bounds(paid_rounds=2) == ((150, 150 + 3 * 30 + 40), 150 + 3 * 30 + 40 + 300)
+    assert bounds() == ((150, 150 + 3 * 60 + 40), 150 + 3 * 60 + 40 + 200)
+    assert bounds(paid_games=1) == ((150, 150 + 60 + 40), 150 + 60 + 40 + 200)
+    assert bounds(paid_rounds=2) == ((150, 150 + 3 * 30 + 40), 150 + 3 * 30 + 40 + 200)
     assert bounds(max=1, max_total=2.2) == ((150, 220), 220)
     endless = Protocol.model_validate({"path": path, "pay": {"bonus": [{"rate": 1}]}})
     assert visit_cents(endless) == (0, None)

@@ -80,6 +80,17 @@ async def test_payment_is_explained_recorded_and_secret_until_the_end(tmp_path: 
     assert dict(kinds) == {"base": 200, "bonus": 175 + amount}
 
 
+async def test_payment_page_explains_limits(tmp_path: Path) -> None:
+    pay = PAY | {"bonus": [{"rate": 0.5, "max": 3}], "max": 2, "max_total": 4}
+    async with opened(tmp_path, rounds_study(pay=pay)) as site:
+        end = (await seen_pages(await site.enter("a" * 24)))[-1]
+    words = " ".join(end.split())
+    assert "Exchange rate: 0.5 EURThis is the maximum for a game.\u20ac3.00" in words
+    assert "Limit of all bonuses: \u20ac2.00\u2212\u20ac1.25" in words
+    assert "Limit of all payments: \u20ac4.00\u2212\u20ac1.50" in words
+    assert "Total\u20ac4.00" in words
+
+
 async def test_payment_page_is_translated(tmp_path: Path) -> None:
     async with opened(tmp_path, rounds_study()) as site:
         site.client.headers["Accept-Language"] = "de"

@@ -390,7 +390,8 @@ def participant_cents(protocol: Protocol, games: Iterable[Game] = ()) -> int | N
     """
     pay, visits, step = protocol.pay, protocol.limits.visits, protocol.games
     _, high = _game_bounds(pay, list(games))
-    extra = max(map(cents, pay.ended.values()), default=0)
+    others = [cents(amount) for ending, amount in pay.ended.items() if ending != "complete"]
+    extra = max(cents(pay.ended.get("complete", 0)), max(others, default=0) - cents(pay.base), 0)
     variable = None
     if high is not None:
         per_visit = step.count if pay.paid_games == "all" else min(step.count, pay.paid_games)

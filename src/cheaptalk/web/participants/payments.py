@@ -1,12 +1,15 @@
 """Participants' payments: the results of their games, and the breakdown on their pages."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, Literal, NamedTuple
 
 from cheaptalk.records import MatchRecord, Status
 from cheaptalk.records.descriptions import invalid
 from cheaptalk.rules import Chance
 from cheaptalk.studies.people.path import Journey
 from cheaptalk.studies.people.pay import Due, GamePay, Limit, Statement, game_pay
+from cheaptalk.studies.people.pay_rules import Pay, cents
 from cheaptalk.studies.study import Study
 from cheaptalk.web.participants.people import Participant
 from cheaptalk.web.rooms.rooms import Room
@@ -49,6 +52,7 @@ class PaymentLine(NamedTuple):
         cents: the amount before limits; None for a game that was not selected for payment.
         result, rate: the result of the game and its exchange rate, if they determine the amount.
         rounds: the rounds that were selected for payment, if any.
+        bound: ``min`` or ``max`` if this limit of the bonus determines the amount, else empty.
     """
 
     reason: str
@@ -57,6 +61,7 @@ class PaymentLine(NamedTuple):
     result: float | None = None
     rate: float | None = None
     rounds: tuple[int, ...] = ()
+    bound: Literal["min", "max", ""] = ""
 
 
 class PaymentBreakdown(NamedTuple):
@@ -79,14 +84,25 @@ def breakdown_of(journey: Journey, statement: Statement) -> PaymentBreakdown:
     amounts = {due.key: due.earned for due in statement.dues}
     answers = {response.game: response.answer for response in journey.games}
     for number, paid in statement.games.items():
-        answer = answers[number]
-        result = answer.get("result", answer["payoff"]) if "rate" in answer else None
-        rounds = tuple(answer.get("rounds", ()))
         amount = amounts[f"game/{number}"] if paid else None
-        lines.append(PaymentLine("game", number, amount, result, answer.get("rate"), rounds))
+        lines.append(_line_of_game(journey.protocol.pay, number, amount, answers[number]))
     lines.sort(key=lambda line: line.reason == "minimum")
     return PaymentBreakdown(lines, statement.limits, statement.total, statement.part("base"))
 
 
 def _line_of(due: Due, statement: Statement) -> PaymentLine:
     return PaymentLine(due.reason, statement.correct, due.earned)
+
+
+def _line_of_game(
+    pay: Pay, number: int, amount: int | None, answer: Mapping[str, Any]
+) -> PaymentLine:
+    rounds = tuple(answer.get("rounds", ()))
+    if amount is None or "rate" not in answer:
+        return PaymentLine("game", number, amount, rounds=rounds)
+    result, rate = answer.get("result", answer["payoff"]), answer["rate"]
+    unlimited = cents(pay.game) + cents(Decimal(str(rate)) * Decimal(str(result)))
+    bound: Literal["min", "max", ""] = ""
+    if unlimited != amount:
+        bound = "max" if unlimited > amount else "min"
+    return PaymentLine("game", number, amount, result, rate, rounds, bound)
