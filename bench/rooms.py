@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 import yaml
 
 import cheaptalk as ct
-from bench import otree_tables
 from bench.rows import Row
 from cheaptalk.loopback import listening
 from cheaptalk.records import examine
@@ -201,19 +200,14 @@ def _compare(
 
 
 def rows() -> Iterator[Row]:
-    """Yield the results under load, with kills under load, in Chromium, and of oTree."""
-    cheaptalk_load = yield from under_load()
+    """Yield the results under load, with kills under load, and in Chromium."""
+    yield from under_load()
     yield from under_kills()
     yield from in_chromium()
-    yield from otree_tables.rows(PEOPLE, THINK, cheaptalk_load)
 
 
-def under_load() -> Generator[Row, None, tuple[float, float]]:
-    """Yield the results of ``PEOPLE`` concurrent bots that play three matches each.
-
-    Returns:
-        The pages per second and the 95th percentile of the page load time in seconds.
-    """
+def under_load() -> Iterator[Row]:
+    """Yield the results of ``PEOPLE`` concurrent bots that play three matches each."""
     with serving() as server:
         began = time.perf_counter()
         tally = asyncio.run(Crowd(server.url, PEOPLE, THINK, matches=3).play())
@@ -226,7 +220,6 @@ def under_load() -> Generator[Row, None, tuple[float, float]]:
         yield Row(f"page load time, p95, {load}", 1000 * tally.slowest(95), "ms", ("<=", 250), note)
         yield from checked(tally, audit)
         yield Row("peak memory of the server", server.peak, "MiB", ("<=", 600))
-    return tally.pages / seconds, tally.slowest(95)
 
 
 def under_kills() -> Iterator[Row]:

@@ -17,7 +17,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from markupsafe import Markup
 
 from cheaptalk.players import PersonSeat
-from cheaptalk.rules import Game, game_title
+from cheaptalk.rules import Game
 from cheaptalk.studies.people.answers import RANGE
 from cheaptalk.studies.people.conditions import hold
 from cheaptalk.studies.people.files import template_text
@@ -452,9 +452,6 @@ class ParticipantPages(RoomPages):
         if len(table_template.human_seats) == 1:
             seat = table_template.human_seats[0]
             yield from filter(None, [introduced(language, game, "part", seat)])
-        yield language.text("The game is called “%(game)s”.") % {
-            "game": language.text(game_title(game.name))
-        }
 
     def _seed(self, person: Participant) -> str:
         return seed_of(self.experiment.study, person.code)
