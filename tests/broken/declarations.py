@@ -261,6 +261,10 @@ SERIES = [
             "has 2 numbers for left in round 1",
             with_series((1, "left", 1.0), (1, "right", 1.0), (1, "left", 2.0)),
         ),
+        (
+            "adds up to 900.0 for left, whose payoff is",
+            with_series((1, "left", 900.0), payoff=True),
+        ),
     )
 ]
 

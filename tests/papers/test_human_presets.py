@@ -14,6 +14,7 @@ from cheaptalk.rules.registry import get_game
 from cheaptalk.studies import plan
 from cheaptalk.studies.people.answers import Choices, Scale
 from cheaptalk.studies.people.items import Item
+from cheaptalk.studies.people.pay import bonus_of
 from cheaptalk.studies.people.protocol import Pay, Protocol
 from cheaptalk.studies.people.steps import Comprehension, Instructions, MakeQuiz, Quiz, Survey
 from cheaptalk.studies.people.texts import missing_translations
@@ -28,8 +29,9 @@ def protocol_of(name: str) -> Protocol:
 
 
 def bonus_cents(pay: Pay, game: str, earned: float, **parameters: object) -> int:
-    rules = get_game(game).rules.model_validate(parameters)
-    return next(b for b in pay.bonus if b.fits(game, rules.model_dump(mode="json"))).of(earned)
+    rule = bonus_of(pay, get_game(game).rules.model_validate(parameters))
+    assert rule is not None
+    return rule.of(earned)
 
 
 def test_glee_visit_has_attention_checks_and_one_game() -> None:
@@ -60,8 +62,7 @@ def test_every_glee_configuration_has_bonus() -> None:
     assert study.people is not None
     for grid in study.games:
         for game in grid.configurations():
-            shape = game.model_dump(mode="json")
-            assert any(bonus.fits(game.name, shape) for bonus in study.people.pay.bonus)
+            assert bonus_of(study.people.pay, game) is not None
             metrics = {f"self_gain_{place}" for place in game.seats}
             assert metrics <= get_game(game.name).metrics.keys()
 
@@ -86,7 +87,7 @@ def test_chip_trading_has_144_groups_checks_and_survey() -> None:
     assert (people.games.max, people.games.lobby.minutes) == (2, 10)
     assert people.games.same_treatment
     pay = people.pay
-    assert (pay.base, pay.one_game, pay.ended["timed_out"]) == (4, True, 1)
+    assert (pay.base, pay.paid_games, pay.ended["timed_out"]) == (4, 1, 1)
     assert bonus_cents(pay, "chip_trading", 1.8) == 180
 
 

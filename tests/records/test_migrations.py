@@ -59,9 +59,16 @@ def restore_0011(path: Path) -> Path:
     return path
 
 
-def drop_roles(connection: sa.Connection) -> None:
-    """Remove the columns and the views of versions 0016 and 0017."""
+def drop_paid(connection: sa.Connection) -> None:
+    """Remove the columns of version 0019 and all views."""
     migration.drop_views(connection)
+    for name in ("paid", "paid_rounds"):
+        connection.execute(sa.text(f"alter table plays drop column {name}"))
+
+
+def drop_roles(connection: sa.Connection) -> None:
+    """Remove the columns and the views of versions 0016 to 0019."""
+    drop_paid(connection)
     for name in ("sequence", "matching_group"):
         connection.execute(sa.text(f"alter table plays drop column {name}"))
     connection.execute(sa.text("alter table configurations drop column roles"))
@@ -150,6 +157,23 @@ def test_store_of_0012_gets_the_keys_of_people(tmp_path: Path) -> None:
         assert reading.scalar(sa.select(schema.studies.c.spec)) == {"people": {"pay": {"max": 3}}}
 
 
+def test_store_of_0018_names_the_number_of_paid_games(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    with Store.open(path, create=True) as store:
+        for name, one_game in (("one", True), ("all", False)):
+            store.register_study(name, {"people": {"pay": {"one_game": one_game, "base": 1}}})
+        with store.transaction() as connection:
+            drop_paid(connection)
+            connection.execute(sa.text("update alembic_version set version_num = '0018'"))
+    with Store.open(path) as store, store.reading() as reading:
+        specs = reading.scalars(sa.select(schema.studies.c.spec)).all()
+        assert [spec["people"]["pay"] for spec in specs] == [
+            {"paid_games": 1, "base": 1},
+            {"paid_games": "all", "base": 1},
+        ]
+        assert not examine(store).damages
+
+
 def test_store_of_0017_names_styles_after_languages(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     old, new = (
@@ -159,6 +183,7 @@ def test_store_of_0017_names_styles_after_languages(tmp_path: Path) -> None:
     with Store.open(path, create=True) as store:
         store.register_study("styles", old)
         with store.transaction() as connection:
+            drop_paid(connection)
             connection.execute(sa.text("update alembic_version set version_num = '0017'"))
     with Store.open(path) as store, store.reading() as reading:
         assert reading.scalar(sa.select(schema.studies.c.spec)) == new
@@ -208,6 +233,7 @@ def check_earlier_store(store: Store) -> None:
             "at_zero": 0.01, "when": {"most": 1},
         }],
     }  # fmt: skip
+    people["pay"]["bonus"][0]["when"] = {"messages": True}  # bargaining has no parameter most
     Study.model_validate(specs["people"])
     assert (room["instance"], room["visitors"]) == (0, {"alice": "g1"})
     earlier = {record.id: record.instance for record in store.records("earlier", bodies=True)}

@@ -145,7 +145,7 @@ def check_series(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
 
     Each number is None, or finite and within the series' bounds. It belongs to one seat or to all
     seats, and no other number has the same round and seat. Rounds are numbered from 1 and do not
-    exceed the number of requests.
+    exceed the number of requests. Payoffs by round add up to the seats' payoffs.
     """
     match = played(game_spec, game, seed)
     result = ct.Result(game, match.instance, outcome_of(match), lambda: match.given)
@@ -156,6 +156,8 @@ def check_series(game_spec: ct.GameSpec, game: ct.Game, seed: str) -> None:
             with no_error(f'series "{series.name}"'):
                 points = list(series.variant(as_published)(result))
             _check_points(game, match.requests, series, points)
+            if series.payoff:
+                _check_sums(game, result, series, points)
 
 
 def _check_points(
@@ -175,6 +177,17 @@ def _check_points(
     for (number, seat), count in Counter(point[:2] for point in points).items():
         if count > 1:
             raise Broken(f"{label} has {count} numbers for {seat} in round {number}")
+
+
+def _check_sums(
+    game: ct.Game, result: ct.Result, series: ct.rules.Series, points: list[ct.rules.Point]
+) -> None:
+    for seat, payoff in game.seat_payoffs(result.outcome).items():
+        total = math.fsum(point.value or 0.0 for point in points if point.seat == seat)
+        if not math.isclose(total, payoff, rel_tol=1e-9, abs_tol=1e-9):
+            raise Broken(
+                f'series "{series.name}" adds up to {total} for {seat}, whose payoff is {payoff}'
+            )
 
 
 @configuration_check

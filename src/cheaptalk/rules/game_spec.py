@@ -102,7 +102,14 @@ class Metric(Quantity[float | None]):
 
 @dataclass(frozen=True, repr=False)
 class Series(Quantity[Iterable[Point]]):
-    """A per-round metric of a finished match: at most one number for each round and seat."""
+    """A per-round metric of a finished match: at most one number for each round and seat.
+
+    Attributes:
+        payoff: whether the numbers of a seat are its payoffs in the rounds, which add up to its
+            payoff in the match.
+    """
+
+    payoff: bool = False
 
 
 Check = Callable[[Result], Mapping[tuple[int, str], str]]

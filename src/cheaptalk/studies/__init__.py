@@ -33,6 +33,7 @@ from cheaptalk.studies.estimates.estimate import (
     limit_warnings,
 )
 from cheaptalk.studies.estimates.participants import ParticipantPreview, preview_participants
+from cheaptalk.studies.estimates.payments import PaymentForecast, payment_forecast
 from cheaptalk.studies.estimates.usage_history import UsageHistories, usage_histories
 from cheaptalk.studies.factors import crossed_entries
 from cheaptalk.studies.lookup import new_labels, stored_study, with_players
@@ -93,7 +94,7 @@ __all__ += ["Budget", "CacheUse", "Cap", "Checked", "Configuration", "ControlErr
 __all__ += ["Forecast", "GameGrid", "Halted", "Host", "Match", "ParticipantPreview", "Plan"]
 __all__ += ["PlanLike", "PlannedInstance", "PlannedMatch", "PlannedMatches", "Progress", "Range"]
 __all__ += ["RateLimiterState", "Requirement", "RetiredModel", "RunObserver", "RunState", "Sample"]
-__all__ += ["SeatedPlayer", "Study"]
+__all__ += ["PaymentForecast", "SeatedPlayer", "Study"]
 __all__ += ["StudyChanges", "StudyError", "StudySource", "StudyStatus", "Unanswered"]
 __all__ += ["UsageHistories", "amount_text", "budget_text", "budget_warnings", "changes", "check"]
 __all__ += ["check_address", "check_batchable", "check_free", "check_prices", "control_run"]
@@ -103,6 +104,7 @@ __all__ += [
     "new_labels",
     "open_host",
     "parse_study",
+    "payment_forecast",
     "plan",
     "plan_in_store",
     "planned_count",

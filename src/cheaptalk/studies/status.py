@@ -20,6 +20,7 @@ from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
 from cheaptalk.rules import counted
+from cheaptalk.studies.estimates.payments import PaymentForecast
 from cheaptalk.studies.plans.plan import planned_count
 
 NO_COST = Cost()
@@ -55,6 +56,7 @@ class Turnout(NamedTuple):
         completed: number of participants who have completed the study at least once.
         places: maximum of ``completed``, or None.
         owed: unpaid amounts in cents that are in no payout.
+        payments: the payments so far, and a forecast.
     """
 
     admitted: int
@@ -63,6 +65,7 @@ class Turnout(NamedTuple):
     places: int | None
     owed: int
     currency: str
+    payments: PaymentForecast
 
 
 @dataclass(frozen=True, repr=False)

@@ -42,7 +42,7 @@ from cheaptalk.studies.factors import (
     with_crossed,
 )
 from cheaptalk.studies.people.files import with_files
-from cheaptalk.studies.people.pay import check_metrics
+from cheaptalk.studies.people.pay import check_bonuses, participant_cents
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.replacements import REPLACE, Replaced, replace_models
 from cheaptalk.styles.template_files import with_texts, without_texts
@@ -499,10 +499,16 @@ class Study(Printed, Value):
         return self
 
     @model_validator(mode="after")
-    def _has_known_metrics(self) -> "Study":
-        if self.people is not None:
-            for grid in self.games:
-                check_metrics(self.people.pay, grid.configurations())
+    def _has_payable_games(self) -> "Study":
+        if self.people is None:
+            return self
+        games = [game for grid in self.games for game in grid.configurations()]
+        check_bonuses(self.people.pay, games)
+        if self.people.pay.budget is not None and participant_cents(self.people, games) is None:
+            raise LocatedError(
+                "requires a maximum payment per participant; set max_total",
+                *("people", "pay", "budget"),
+            )
         return self
 
     @model_validator(mode="wrap")

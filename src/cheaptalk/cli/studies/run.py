@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from operator import attrgetter
 from typing import Annotated, Any, Literal
@@ -130,7 +131,8 @@ def status(
 ) -> None:
     """Show the progress and cost of stored studies.
 
-    The command also lists unresolved calls, which were sent but have no recorded response.
+    The command also lists participants' payments with a forecast, and unresolved calls, which were
+    sent but have no recorded response.
 
     Args:
         study: Only show this study.
@@ -140,9 +142,13 @@ def status(
         summaries = [status_of(opened, study)] if study else statuses(opened)
         calls = opened.unresolved()
         unresolved = [call for call in calls if study is None or call["bought_by"] == study]
+        payments = {item.name: _payments(opened, item.name) for item in summaries}
         shared_cost = ct.records.unassigned_cost(opened)
     if json:
-        studies = [sentences.as_json(STATUS, summary) for summary in summaries]
+        studies = [
+            sentences.as_json(STATUS, summary) | {"payments": _as_json(payments[summary.name])}
+            for summary in summaries
+        ]
         print_json(
             {"studies": studies, "no_study": shared_cost.as_json(), "unresolved": unresolved}
         )
@@ -151,6 +157,9 @@ def status(
     for summary in summaries:
         for line in lines(STATUS, summary):
             say(f"{summary.name}: {line}", wrap=False)
+        if forecast := payments[summary.name]:
+            for line in filter(None, (forecast.line, forecast.warning)):
+                say(f"{summary.name}: {line}", wrap=False)
     if shared_cost.sendings:
         say(f"cost of judging participants' answers: {cost_text(shared_cost)}", wrap=False)
     if unresolved:
@@ -159,6 +168,23 @@ def status(
             match = ct.records.ledger_place(call["match_id"])
             request = f"request {call['request']} {call['actor']}"
             out.print(f"  {match} {request}, attempt {call['try']}", soft_wrap=True)
+
+
+def _payments(store: ct.Store, study: str) -> ct.studies.PaymentForecast | None:
+    """Return the payments to a study's participants; None if the study cannot be planned."""
+    with suppress(ct.studies.StudyError):
+        return ct.studies.payment_forecast(store, study)
+    return None
+
+
+def _as_json(forecast: ct.studies.PaymentForecast | None) -> dict[str, Any] | None:
+    if forecast is None:
+        return None
+    expected = forecast.expected or (None, None, None)
+    names = ("expected", "expected_low", "expected_high")
+    return (
+        forecast._asdict() | dict(zip(names, expected, strict=True)) | {"warning": forecast.warning}
+    )
 
 
 def control(

@@ -60,5 +60,5 @@ def cheap_share_by_round(result: Result) -> Iterator[Point]:
 
 SERIES = (
     Series("cheap_share", cheap_share_by_round, unit="share of orders", bounds=SHARE),
-    Series("gain", gain_by_round, unit="utility"),
+    Series("gain", gain_by_round, unit="utility", payoff=True, limits=gain_limits),
 )

@@ -59,5 +59,5 @@ def attendance_by_round(result: Result) -> Iterator[Point]:
 
 SERIES = (
     Series("attendance", attendance_by_round, unit="share of players", bounds=SHARE),
-    Series("gain", gain_by_round, unit="utility"),
+    Series("gain", gain_by_round, unit="utility", payoff=True, limits=gain_limits),
 )

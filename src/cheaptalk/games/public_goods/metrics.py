@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from statistics import fmean
 
 from cheaptalk.games.public_goods.rules import PublicGoods
-from cheaptalk.games.rounds import by_player, gain_by_round
+from cheaptalk.games.rounds import by_player, gain_by_round, gain_limits
 from cheaptalk.rules import PERCENT, SHARE, Metric, Point, Result, Series
 
 
@@ -67,5 +67,5 @@ def contribution_by_round(result: Result) -> Iterator[Point]:
 
 SERIES = (
     Series("contribution", contribution_by_round, unit="share of the tokens"),
-    Series("gain", gain_by_round, unit="tokens"),
+    Series("gain", gain_by_round, unit="tokens", payoff=True, limits=gain_limits),
 )

@@ -1,5 +1,6 @@
 """Metrics of public goods with punishment, which compare rounds without and with punishment."""
 
+import math
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
@@ -115,8 +116,12 @@ def points_by_round(result: Result) -> Iterator[Point]:
     )
 
 
+def _gain_limits(game: PublicGoodsPunishment) -> tuple[float, float]:
+    return -math.inf, game.income(0, (game.group_size - 1) * game.tokens)
+
+
 SERIES = (
     Series("contribution", contribution_by_round, unit="share of the tokens"),
     Series("punishment_points", points_by_round, unit="points"),
-    Series("gain", gain_by_round, unit="tokens"),
+    Series("gain", gain_by_round, unit="tokens", payoff=True, limits=_gain_limits),
 )

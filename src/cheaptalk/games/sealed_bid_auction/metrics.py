@@ -113,5 +113,5 @@ SERIES = (
     Series("valuation", valuation, unit="a round", bounds=COUNT),
     Series("bid", bid, unit="a round", bounds=COUNT),
     Series("bid_share", bid_share_by_round, unit="share of the valuation", bounds=COUNT),
-    Series("gain", gain_by_round, unit="a round"),
+    Series("gain", gain_by_round, unit="a round", payoff=True),
 )

@@ -7,6 +7,7 @@ effect.
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
@@ -37,6 +38,7 @@ class Progress(NamedTuple):
     """Changes to a participant's data: columns of its row and rows of other tables.
 
     ``play`` are columns of the row of a game, with its number. Existing payments are kept.
+    ``selected`` is whether each game of a visit that ended was selected for payment, by number.
     """
 
     id: int
@@ -44,6 +46,7 @@ class Progress(NamedTuple):
     responses: Sequence[Row] = ()
     play: Row | None = None
     owed: Sequence[Row] = ()
+    selected: Mapping[int, bool] = MappingProxyType({})
 
 
 @deferred
@@ -63,6 +66,9 @@ def go_on(connection: sa.Connection, progress: Progress) -> None:
         keys = ["participant_id", "number"]
         update = [name for name in progress.play if name not in keys]
         connection.execute(upsert(plays, keys, update), {**progress.play, **own})
+    own_plays = sa.update(plays).where(plays.c.participant_id == progress.id)
+    for number, paid in progress.selected.items():
+        connection.execute(own_plays.where(plays.c.number == number).values(paid=paid))
     if progress.owed:
         new = insert(payments).on_conflict_do_nothing(index_elements=["participant_id", "key"])
         made = {"made": time.time()}

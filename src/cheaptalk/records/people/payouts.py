@@ -113,10 +113,11 @@ def balance_of(store: StoreReader, study_id: int) -> Balance:
 def dollars_text(amount: int) -> str:
     """Format an amount in cents as an exact decimal number.
 
-    >>> dollars_text(1205), dollars_text(7)
-    ('12.05', '0.07')
+    >>> dollars_text(1205), dollars_text(7), dollars_text(-150)
+    ('12.05', '0.07', '-1.50')
     """
-    return f"{amount // 100}.{amount % 100:02d}"
+    whole, part = divmod(abs(amount), 100)
+    return f"{'-' if amount < 0 else ''}{whole}.{part:02d}"
 
 
 def payout_file(

@@ -17,7 +17,7 @@ from cheaptalk.records.store.reader import StoreReader
 
 CONSENT, NAME, CODE_WORD = "consent", "first_name", "instructions"
 COMPREHENSION, QUIZ, SURVEY = "comprehension", "quiz", "survey"
-PAGES = (CONSENT, NAME, "screening", CODE_WORD, COMPREHENSION, QUIZ, SURVEY, "debrief")
+PAGES = (CONSENT, NAME, "screening", CODE_WORD, COMPREHENSION, QUIZ, SURVEY, "payment", "debrief")
 STEP_KINDS = (*PAGES, "games", "assignment", "go_on", "end", "ended")
 """Kinds of steps on a participant's path, including those that the server completes."""
 ATTENTION = "attention"

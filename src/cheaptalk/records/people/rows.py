@@ -88,7 +88,11 @@ class Play(NamedTuple):
     payoff: Annotated[float | None, Exported("the game's unit")]
     """The payoff; empty if the match did not finish."""
     cents: Annotated[int | None, Exported("cents")]
-    """The earnings; empty before the game ends."""
+    """The earnings, even if the game was not selected for payment; empty before the game ends."""
+    paid: bool | None
+    """Whether the game was selected for payment; empty before the visit ends."""
+    paid_rounds: list[int] | None
+    """The rounds that were drawn for payment, as a list; empty if none were drawn."""
     assigned: Annotated[float, Exported(TIME, "assigned_at")]
     """Time of assignment."""
     ended: Annotated[float | None, Exported(TIME, "ended_at")]

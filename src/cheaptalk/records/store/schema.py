@@ -30,7 +30,7 @@ from cheaptalk.records.validation import (
 
 BASELINE = "0011"
 """Oldest supported schema version; stores with an earlier version are refused."""
-REVISION = "0018"
+REVISION = "0019"
 """Newest schema version; stores with a later version are refused."""
 
 CALL_STATES = ("sent", "answered", "failed", "unresolved")
@@ -231,6 +231,8 @@ plays: sa.Table = _table(
     Column("ended", Moment),
     Column("sequence", Words, comment="order of the participant's treatments; null without one"),
     Column("matching_group", Words, comment="participants who meet only each other; null if any"),
+    Column("paid", Boolean, comment="whether it was selected for payment; null before the end"),
+    Column("paid_rounds", Shaped(list[int] | None), comment="rounds drawn for payment"),
     with_rowid=False,
 )
 

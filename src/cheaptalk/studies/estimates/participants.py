@@ -1,9 +1,10 @@
 """A preview of a study's participants: their number, steps and payments."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from cheaptalk.players.person import PersonSeat
-from cheaptalk.rules import counted
+from cheaptalk.rules import Game, counted
 from cheaptalk.studies.people.pay import visit_cents
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.people.texts import missing_translations
@@ -60,7 +61,7 @@ def preview_participants(planned: PlanLike) -> ParticipantPreview | None:
         protocol.recruitment.places if design is None else design.places,
         "" if design is None else design_text(design),
         [step.called for step in protocol.path],
-        participant_cost(protocol),
+        participant_cost(protocol, [block.configuration.game for block in planned.matches.blocks]),
         _seat_shortage(planned, protocol),
         [
             label
@@ -109,14 +110,16 @@ def untranslated(protocol: Protocol) -> dict[str, list[str]]:
     return missing
 
 
-def participant_cost(protocol: Protocol) -> str:
+def participant_cost(protocol: Protocol, configurations: Sequence[Game] = ()) -> str:
     """Return a sentence that states the cost of paying the participants.
+
+    The payoffs of ``configurations`` limit bonuses without a maximum.
 
     >>> participant_cost(Protocol(path=["games"], pay={"base": 2}, recruitment={"places": 50}))
     'Paying participants costs 100.00 USD for 50 places.'
     """
     slots, currency = protocol.recruitment.places, protocol.pay.currency
-    minimum, maximum = visit_cents(protocol)
+    minimum, maximum = visit_cents(protocol, configurations)
     visits = slots or 1
     amounts = [
         f"{cents * visits / 100:,.2f}"
@@ -132,9 +135,12 @@ def participant_cost(protocol: Protocol) -> str:
         open_ended = (
             f"{played if games > 1 else ''}, plus bonuses"
             f"{f' for up to {games} games' if games > 1 else ''} without a maximum. "
-            "Set pay.max to limit them"
+            "Set pay.max or pay.max_total to limit them"
         )
-    return f"Paying participants costs {total}{open_ended}."
+    limit = ""
+    if protocol.pay.budget is not None:
+        limit = f" The budget is {protocol.pay.budget:,.2f} {currency}."
+    return f"Paying participants costs {total}{open_ended}.{limit}"
 
 
 def _seat_shortage(planned: Plan, protocol: Protocol) -> str:

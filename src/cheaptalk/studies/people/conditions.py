@@ -1,11 +1,18 @@
-"""Conditions on a participant's earlier answers."""
+"""Conditions on a participant's earlier answers, and on the parameters of a game."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import BeforeValidator, Field, PlainSerializer, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
-from cheaptalk.rules import Value
+from cheaptalk.rules import Game, Value
 from cheaptalk.studies.people.answers import Recorded, is_same, scalar_text
 
 
@@ -102,3 +109,19 @@ When: TypeAlias = dict[str, Annotated[Condition, BeforeValidator(_read), PlainSe
 def hold(when: Mapping[str, Condition], answers: Mapping[str, Recorded | list[str]]) -> bool:
     """Return whether a participant's answers, and the treatments, meet all conditions."""
     return all(condition.holds(answers.get(name)) for name, condition in when.items())
+
+
+def has_parameters(game: Game, parameters: Mapping[str, Any]) -> bool:
+    """Return whether a game has parameters, which may be written as in a study file.
+
+    >>> from cheaptalk.rules import get_game
+    >>> game = get_game("bargaining").rules(horizon=12)
+    >>> has_parameters(game, {"horizon": 12}), has_parameters(game, {"horizon": 6})
+    (True, False)
+    """
+    if not parameters:
+        return True
+    try:
+        return type(game).model_validate({**game.model_dump(mode="json"), **parameters}) == game
+    except ValidationError:  # another game's parameters
+        return False

@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -15,13 +14,12 @@ from cheaptalk.rules import Value, suggest
 from cheaptalk.rules.errors import LocatedError, shown
 from cheaptalk.studies.people.files import TEMPLATE, check_contents, content_of, suffix_of
 from cheaptalk.studies.people.items import Item
+from cheaptalk.studies.people.pay_rules import Pay as Pay  # re-exported
 from cheaptalk.studies.people.protocol_texts import check_path
-from cheaptalk.studies.people.steps import AnyStep, Games, Step, located_steps
+from cheaptalk.studies.people.steps import AnyStep, Games, Payment, Quiz, Step, located_steps
 from cheaptalk.studies.people.texts import Words
 
 Source: TypeAlias = Literal["open", "prolific", "mturk", "sona", "code"]
-EARNING: tuple[Ending, ...] = ("complete", "partner_left", "technical", "timed_out", "withdrawn")
-"""Endings after which participants keep their earnings from the visit's games."""
 RETURN = {"prolific": "https://app.prolific.com/submissions/complete?cc={code}"}
 """Default completion URLs by recruitment source."""
 PLACEHOLDERS = {name: f"{{{{%{name}%}}}}" for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")}
@@ -38,16 +36,6 @@ ANY_ID = r"\w[\w.@+:~-]{0,99}"
 """The regular expression for the values of a custom ``id_parameter`` and of other parameters."""
 LONGEST_INVITED = 200
 """Maximum characters of an invited id or code."""
-CENT = Decimal("0.01")
-
-
-def cents(dollars: float | Decimal) -> int:
-    """Convert an amount to whole cents, rounding half up.
-
-    >>> cents(0.125), cents(0.1), cents(1.005), cents(-0.004)
-    (13, 10, 101, 0)
-    """
-    return int(Decimal(str(dollars)).quantize(CENT, ROUND_HALF_UP) * 100)
 
 
 class Recruitment(Value):
@@ -145,80 +133,6 @@ class Limits(Value):
     visits: Annotated[int, Field(ge=1)] = 1
     games: Annotated[int, Field(ge=1)] = 1000
     hours: Annotated[float, Field(ge=0, le=24 * 365, title="Hours between games")] = 0
-
-
-class Bonus(Value):
-    """A rule that converts a game's result to money; the first matching rule applies.
-
-    Attributes:
-        game: name of the game; None for all games.
-        when: parameter values that the game must have.
-        rate: dollars per unit of payoff or, if set, of ``metric``.
-        metric: a metric of the game, such as ``surplus_ratio`` or ``self_gain_{seat}``; ``{seat}``
-            is replaced with the participant's seat.
-        min: minimum in dollars.
-        max: maximum in dollars; None for no maximum.
-        at_zero: dollars for a result of zero or less; by default ``min``.
-    """
-
-    game: str | None = None
-    when: dict[str, Any] = Field(default_factory=dict)
-    rate: float
-    metric: str | None = None
-    min: Annotated[float, Field(ge=0)] = 0
-    max: Annotated[float, Field(ge=0)] | None = None
-    at_zero: Annotated[float, Field(ge=0)] | None = None
-
-    def fits(self, game: str, parameters: dict[str, Any]) -> bool:
-        """Return whether the bonus rule applies to a game with given parameters."""
-        return self.game in (None, game) and all(
-            name in parameters and parameters[name] == value for name, value in self.when.items()
-        )
-
-    def of(self, earned: float) -> int:
-        """Return the bonus for a payoff or metric value, in cents.
-
-        >>> Bonus(rate=0.013).of(35), Bonus(rate=1, max=0.3).of(2), Bonus(rate=1, at_zero=1).of(0)
-        (46, 30, 100)
-        """
-        if earned <= 0 and self.at_zero is not None:
-            return cents(self.at_zero)
-        rate, minimum = Decimal(str(self.rate)), Decimal(str(self.min))
-        dollars = max(minimum, rate * Decimal(str(earned)))  # in floats 0.013 * 35 is too little
-        return cents(dollars if self.max is None else min(dollars, Decimal(str(self.max))))
-
-
-class Pay(Value):
-    """Payments to participants, in dollars or another currency with cents.
-
-    Attributes:
-        currency: the currency code, such as USD.
-        points: whether amounts in games are shown as points instead of money; the ``rate`` of a
-            bonus converts them.
-        base: payment for completing a visit.
-        game: payment for each completed game.
-        bonus: rules for performance-based payments.
-        aborted: payment for a game that another player forfeited; by default, ``game`` and the
-            bonus.
-        one_game: whether only one randomly drawn game of the visit is paid.
-        max: maximum bonus of one participant over all visits; by default, no maximum.
-        ended: additional payments by ending; ``timed_out`` is paid to participants who waited in
-            vain for others.
-    """
-
-    currency: Annotated[str, Field(pattern="^[A-Z]{3}$")] = "USD"
-    points: bool = Field(False, title="Show amounts in games as points")
-    base: Annotated[float, Field(ge=0, title="Base payment")] = 0
-    game: Annotated[float, Field(ge=0, title="Payment per game")] = 0
-    bonus: list[Bonus] = Field(default_factory=list)
-    aborted: Annotated[float, Field(ge=0)] | None = None
-    one_game: bool = False
-    max: Annotated[float, Field(ge=0)] | None = Field(None, title="Maximum bonus")
-    ended: dict[Ending, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
-
-    @property
-    def anything(self) -> bool:
-        return bool(self.base or self.game or self.bonus or any(self.ended.values()))
 
 
 class Protocol(Value):
@@ -343,6 +257,41 @@ class Protocol(Value):
                 "asked before the games",
                 "path",
             )
+        return self
+
+    @model_validator(mode="after")
+    def _has_payable_steps(self) -> "Protocol":
+        tasks, treatments = self.pay.tasks, list(self.games.treatments)
+        for name in tasks.steps:
+            steps = {step.called: step for step in self.steps}
+            if name not in steps:
+                problem = f"unknown step {suggest(name, list(steps))}"
+                raise LocatedError(problem, "pay", "tasks", "steps")
+            items = [item for part in steps[name].parts for item in part if item.correct]
+            if not items and not isinstance(steps[name], Quiz):
+                problem = f"{name} has no correct answers; set correct in its items"
+                raise LocatedError(problem, "pay", "tasks", "steps")
+        for number, rule in enumerate(self.pay.bonus):
+            for name in rule.treatment:
+                if name not in treatments:
+                    problem = f"unknown treatment {suggest(name, treatments)}"
+                    if not treatments:
+                        problem = "only games with a design have treatments; use game or when"
+                    raise LocatedError(problem, "pay", "bonus", number, "treatment")
+        return self
+
+    @model_validator(mode="after")
+    def _shows_payment_at_the_end(self) -> "Protocol":
+        """Refuse pages with payments before the last step that affects them."""
+        affects = [
+            isinstance(step, Games) or step.called in self.pay.tasks.steps for step in self.path
+        ]
+        last = len(affects) - affects[::-1].index(True) - 1
+        for location, step in located_steps(self.path):
+            if isinstance(step, Payment) and step not in self.path[last:]:
+                raise LocatedError(
+                    f"move {step.called} behind the games and all paid tasks", "path", *location
+                )
         return self
 
     @property

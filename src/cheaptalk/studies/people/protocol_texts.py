@@ -13,7 +13,7 @@ from cheaptalk.studies.people.page_templates import check_page_template
 from cheaptalk.studies.people.steps import CustomPage, Games, Step, located_steps
 from cheaptalk.studies.people.texts import placeholders, texts_in, versions
 
-AMOUNTS = ("base", "game", "aborted", "max")
+AMOUNTS = ("show_up", "base", "game", "aborted", "max", "max_total", "min_total")
 """Settings under ``pay`` that texts can contain as placeholders."""
 SETTINGS = (*AMOUNTS, "waiting", "lobby", "deadline")
 """Placeholders with settings of the study."""

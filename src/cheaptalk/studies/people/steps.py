@@ -8,7 +8,6 @@ from pydantic import (
     BeforeValidator,
     Field,
     PlainSerializer,
-    ValidationError,
     model_validator,
 )
 
@@ -16,7 +15,7 @@ from cheaptalk.rules import Event, Game, Value, suggest
 from cheaptalk.rules.chance import Stream
 from cheaptalk.rules.errors import Location, shown
 from cheaptalk.rules.registry import Registry, is_function
-from cheaptalk.studies.people.conditions import When
+from cheaptalk.studies.people.conditions import When, has_parameters
 from cheaptalk.studies.people.items import Item, distinct, pages_of
 from cheaptalk.studies.people.schedules import Design, Matching, Roles
 from cheaptalk.studies.people.texts import Words, in_languages
@@ -206,6 +205,22 @@ class Debrief(Step):
     text: Words
 
 
+class Payment(Step):
+    """A page with the participant's payment for the visit, if they complete it.
+
+    It comes after the games and all paid tasks. The last page repeats the payment.
+
+    Attributes:
+        text: the introduction.
+    """
+
+    kind = "payment"
+    shorthand = "text"
+
+    text: Words = ""
+    once: bool = False
+
+
 PROMPT = "Are you there? Type the word \u201c{word}\u201d."
 
 
@@ -263,11 +278,7 @@ class Treatment(Value):
         """Return whether the treatment includes matches of a game between given players."""
         if self.players is not None and sorted(self.players) != sorted(labels):
             return False
-        parameters = game.model_dump(mode="json") | self.when
-        try:
-            return self.game in (None, game.name) and type(game).model_validate(parameters) == game
-        except ValidationError:  # another game's parameters
-            return False
+        return self.game in (None, game.name) and has_parameters(game, self.when)
 
 
 class Games(Step):
@@ -397,6 +408,7 @@ STEPS: dict[str, type[Step]] = {
         Quiz,
         Survey,
         CustomPage,
+        Payment,
         Debrief,
     )
 }

@@ -10,6 +10,7 @@ from fastapi.responses import Response
 
 from cheaptalk.studies.people.path import GO_ON
 from cheaptalk.studies.people.pay import dues
+from cheaptalk.studies.people.pay_rules import cents
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.people.steps import Attention
 from cheaptalk.web.console.authentication import STUDY, Authentication, CurrentVisit
@@ -17,6 +18,7 @@ from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.laboratory.study_status import turnout
 from cheaptalk.web.participants.pages import completion_codes
+from cheaptalk.web.participants.payments import seed_of
 from cheaptalk.web.participants.people import Participant
 from cheaptalk.web.participants.supervisor import MISSED, Supervisor
 
@@ -138,7 +140,7 @@ class ParticipantPages:
         """Show the record of a participant, except their external ID."""
         supervisor, participant = self._participant(name, code)
         experiment = supervisor.experiment
-        owed = dues(participant.journey, f"{experiment.study.seed}/{participant.code}")
+        owed = dues(participant.journey, seed_of(experiment.study, participant.code))
         codes = completion_codes(self.laboratory.links, experiment.protocol, participant)
         return visit.render(
             "participant.html.jinja",
@@ -146,6 +148,7 @@ class ParticipantPages:
             progress=status_of(participant),
             protocol=experiment.protocol,
             owed=[(due.key, visit.dollars(due.cents)) for due in owed],
+            removed_pay=cents(experiment.protocol.pay.ended.get("removed", 0)),
             codes=codes,
         )
 
@@ -210,8 +213,12 @@ class ParticipantPages:
 
 
 def earned_by(participant: Participant) -> int:
-    """Return the cents that a participant has earned in games over all visits."""
-    return sum(play["cents"] or 0 for play in participant.plays.values() if play.get("cents"))
+    """Return the cents that a participant has earned in games over all visits.
+
+    Games that were not selected for payment are excluded when the visit has ended.
+    """
+    plays = participant.plays.values()
+    return sum(play.get("cents") or 0 for play in plays if play.get("paid") is not False)
 
 
 def status_of(participant: Participant) -> str:

@@ -34,6 +34,7 @@ class PayPages:
         return visit.render(
             "pay.html.jinja",
             balance=payouts.balance_of(store, study_id),
+            forecast=experiment.forecast_payments(),
             lines=payouts.lines_of(store, study_id, None),
             payouts=[
                 (payout, _in_file(payout, payouts.lines_of(store, study_id, payout.number)))

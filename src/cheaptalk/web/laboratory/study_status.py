@@ -3,7 +3,6 @@
 import asyncio
 
 from cheaptalk.records import Store, StoreNotFound
-from cheaptalk.records.people.payouts import balance_of
 from cheaptalk.studies.status import StudyStatus, Turnout, counted_status
 from cheaptalk.web.laboratory.folder import Folder
 from cheaptalk.web.participants.experiment import Experiment
@@ -42,12 +41,13 @@ class StudyStatuses:
 
 def turnout(experiment: Experiment) -> Turnout:
     """Count the participants of a study that is open to them, and their unpaid amounts."""
-    people = experiment.people.values()
+    people, payments = experiment.people.values(), experiment.forecast_payments()
     return Turnout(
         admitted=len(people),
         active=sum(person.ending is None for person in people),
         completed=sum("complete" in person.journey.endings for person in people),
         places=experiment.protocol.recruitment.places,
-        owed=balance_of(experiment.room_manager.store, experiment.study_id).owed,
-        currency=experiment.protocol.pay.currency,
+        owed=payments.owed,
+        currency=payments.currency,
+        payments=payments,
     )

@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from cheaptalk.players import Kind
-from cheaptalk.records import MatchRecord, Status, StoreError
-from cheaptalk.records.descriptions import invalid
+from cheaptalk.records import StoreError
 from cheaptalk.records.people import participants as rows
 from cheaptalk.records.people.identities import Identities
 from cheaptalk.records.people.participants import Progress
 from cheaptalk.rules import Chance
+from cheaptalk.studies.estimates.payments import PaymentForecast, forecast_payments
 from cheaptalk.studies.people.path import (
     Assign,
     End,
@@ -27,13 +27,14 @@ from cheaptalk.studies.people.path import (
     chosen_name,
     read_page,
 )
-from cheaptalk.studies.people.pay import dues, game_cents
+from cheaptalk.studies.people.pay import GamePay, dues, participant_cents, statements
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.people.steps import QUIZZES, FirstName, Quiz
 from cheaptalk.studies.plans.designs import design_of
 from cheaptalk.studies.plans.plan import plan
 from cheaptalk.studies.study import Study, StudyError
 from cheaptalk.styles.writing import PLAIN, Writing
+from cheaptalk.web.participants.payments import outcome_of, seed_of
 from cheaptalk.web.participants.people import Participant, Refused, group_of, is_broken
 from cheaptalk.web.participants.places import Places
 from cheaptalk.web.participants.quotas import Quotas
@@ -55,6 +56,8 @@ class Experiment:
 
     Attributes:
         state: recruitment state: ``open``, ``paused`` or ``closed``.
+        max_cents: maximum payment for one participant in cents, or None.
+        max_completions: maximum number of completions, or None.
         keep_until: time at which participants' data are deleted, in seconds since 1970, or None.
         orphaned: codes of participants whose steps the study no longer has.
 
@@ -74,11 +77,14 @@ class Experiment:
         self.people: dict[str, Participant] = {}
         self.chance = Chance(f"{study.seed}/people")
         templates = room_manager.table_templates.values()
+        self.max_cents = participant_cents(self.protocol, [item.game for item in templates])
         self.places: Places | None = None
+        self.max_completions = self.protocol.recruitment.places
         if self.protocol.games.design != "arrival":
             design = design_of(study, plan(study).matches)
             assert design is not None
             self.places = Places(self.protocol, templates, self.chance, design)
+            self.max_completions = design.places
         self.quotas = self.places or Quotas(self.protocol, templates, self.chance)
         self.reserved_names = {
             language.called(table_template.shown.called(seat))
@@ -146,6 +152,13 @@ class Experiment:
             raise Refused("Please come back later.", 503)
         if self.quotas.full:
             raise Refused("This study has enough participants. Thank you for your interest.", 409)
+        if self.protocol.pay.budget is not None and self.forecast_payments().exceeds_budget:
+            raise Refused("Please come back later.", 503)
+
+    def forecast_payments(self) -> PaymentForecast:
+        """Return the payments so far, and a forecast."""
+        store, places = self.room_manager.store, self.max_completions
+        return forecast_payments(store, self.study_id, self.protocol, places, self.max_cents)
 
     async def _new(self, code: str, cohort: str, language: str) -> Participant:
         journey = Journey(self.protocol)
@@ -272,16 +285,21 @@ class Experiment:
             **changes,
         }
         merged = None if play is None else person.plays.get(play["number"], {}) | dict(play)
-        payments = dues(journey, f"{self.study.seed}/{person.code}") if journey.ending else ()
+        seed = seed_of(self.study, person.code)
+        payments = dues(journey, seed) if journey.ending else ()
+        selected = statements(journey, journey.endings, seed)[-1].games if journey.ending else {}
         progress = Progress(
             person.id,
             columns,
             [{"number": len(responses), **response._asdict()}],
             merged,
-            rows.owed_rows(self.study_id, payments),
+            rows.owed_rows(self.study_id, (due[:3] for due in payments)),
+            selected,
         )
         await self.write(rows.go_on(progress))
         person.journey = journey
+        for game, paid in selected.items():
+            person.plays[game]["paid"] = paid
         if merged is not None:
             person.plays[merged["number"]] = merged
         person.shown_at, person.entered, person.problems, person.prompt_due = None, {}, {}, None
@@ -472,8 +490,8 @@ class Experiment:
             stood_in = bool(record.kinds.get(seat, {}).get(Kind.STOOD_IN))
             if stood_in:
                 await self.flag(person, STOOD_IN)
-            state, payoff, amount = self._outcome_of(room, seat, record)
-            await self.settle(person, state, payoff, amount, stood_in=stood_in)
+            state, payoff, pay = outcome_of(self.study, person, room, record)
+            await self.settle(person, state, payoff, pay, stood_in=stood_in)
 
     async def flag(self, person: Participant, flag: str) -> None:
         if flag not in person.flags:
@@ -510,24 +528,12 @@ class Experiment:
                 await self.settle(person, "technical")
                 person.visitor.room = None
 
-    def _outcome_of(
-        self, room: Room, seat: str, record: MatchRecord
-    ) -> tuple[str, float | None, int | None]:
-        forfeiters = {name for name, _ in invalid(record.kinds)}
-        if record.status is Status.FINISHED:
-            assert record.payoffs is not None
-            amount = game_cents(self.protocol.pay, record.rules, seat, record.result(), forfeiters)
-            return "finished", record.payoffs[seat], amount
-        if seat in forfeiters:
-            return "timed_out", None, None
-        return "partner_left" if forfeiters & {*room.visitors} else "technical", None, None
-
     async def settle(
         self,
         person: Participant,
         state: str,
         payoff: float | None = None,
-        amount: int | None = None,
+        pay: GamePay | None = None,
         *,
         waited: bool = False,
         stood_in: bool = False,
@@ -537,8 +543,9 @@ class Experiment:
         The participant may have ``waited`` for a match that never started, or a substitute may have
         ``stood_in`` for them.
         """
-        number = person.journey.stop.game
+        number, amount = person.journey.stop.game, None if pay is None else pay.cents
         answer: dict[str, Any] = {"state": state, "payoff": payoff, "cents": amount}
+        answer |= {} if pay is None else pay.recorded
         answer |= {key: True for key, on in (("waited", waited), ("stood_in", stood_in)) if on}
         play = {
             "number": number,
@@ -548,6 +555,8 @@ class Experiment:
             "ended": time.time(),
             **self.seat_columns(person),
         }
+        if pay is not None and pay.rounds is not None:
+            play["paid_rounds"] = pay.rounds
         await self.record_answer(person, answer, play=play)
 
 

@@ -17,17 +17,26 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from markupsafe import Markup
 
 from cheaptalk.players import PersonSeat
+from cheaptalk.rules import Game
 from cheaptalk.studies.people.answers import RANGE
 from cheaptalk.studies.people.conditions import hold
 from cheaptalk.studies.people.files import template_text
 from cheaptalk.studies.people.items import Item
 from cheaptalk.studies.people.page_templates import render_page
 from cheaptalk.studies.people.path import Assign, End, GoOn, Page
-from cheaptalk.studies.people.pay import Due, bonus_of, dues, dues_if_ended
-from cheaptalk.studies.people.protocol import ANY_ID, Ending, Protocol, cents
-from cheaptalk.studies.people.steps import Comprehension, CustomPage, Instructions, Quiz
+from cheaptalk.studies.people.pay import Due, bonus_of, dues_if_ended, statements
+from cheaptalk.studies.people.pay_rules import Bonus, cents
+from cheaptalk.studies.people.protocol import ANY_ID, Ending, Protocol
+from cheaptalk.studies.people.steps import (
+    Comprehension,
+    CustomPage,
+    Instructions,
+    Payment,
+    Quiz,
+)
 from cheaptalk.studies.people.texts import in_language
 from cheaptalk.web.participants.experiment import missing_id, study_changed
+from cheaptalk.web.participants.payments import PaymentBreakdown, breakdown_of, seed_of
 from cheaptalk.web.participants.people import Participant, Refused
 from cheaptalk.web.participants.supervisor import Supervisor
 from cheaptalk.web.participants.texts import Images, PageTexts, clock, day_text, plain_prose
@@ -280,11 +289,13 @@ class ParticipantPages(RoomPages):
             await self.room_manager.keep(person.visitor)
             return self.to_page_of(request, person.visitor, token)
         await self.experiment.resume(person)
-        drawn = self.protocol.pay.one_game  # one game is paid, which is drawn at the end
+        pay = self.protocol.pay
+        drawn = pay.drawn  # at the end; until then, amounts would reveal the games and rounds
         payments: list[Due] = []
         if not person.ending:
-            payments = list(dues_if_ended(person.journey, "withdrawn", self._seed(person)))
-        in_games = {due.key: due.cents for due in payments if due.key.startswith("game/")}
+            payments = dues_if_ended(person.journey, "withdrawn", self._seed(person))
+        in_games = {due.key: due.cents for due in payments if due.reason == "game"}
+        hidden = ("game", "tasks") if drawn else ("tasks",)  # scores may be part of the study
         values: dict[str, Any] = {
             "token": token,
             "visitor": person.visitor,
@@ -295,13 +306,19 @@ class ParticipantPages(RoomPages):
             "entered": lambda name: person.entered.get(name, ""),
             "earned": 0 if drawn else sum(in_games.values()),
             "drawn": drawn,
-            "withdrawn_pay": sum(
-                due.cents for due in payments if not (drawn and due.key in in_games)
+            "withdrawn_pay": sum(due.cents for due in payments if due.reason not in hidden),
+            "finished": any(
+                answer.visit == person.journey.stop.visit and answer.answer["state"] == "finished"
+                for answer in person.journey.games
             ),
-            "finished": bool(in_games),
+            "answered": any(
+                answer.visit == person.journey.stop.visit and answer.step in pay.tasks.steps
+                for answer in person.journey.responses
+            ),
             "progress": self._step_number(person),
             "expels": self.supervisor.ends_on_failure,
-            "pay": self.protocol.pay,
+            "platform": self.protocol.recruitment.source in ("prolific", "mturk"),
+            "pay": pay,
             "own": self._started_here(request, person),
         }
         room = person.visitor.room
@@ -309,8 +326,8 @@ class ParticipantPages(RoomPages):
             view = table_view(self.room_manager, room, person.visitor, self.language(request))
             games = person.journey.games
             settled = games and room.over and not self.experiment.plays_in(person, room)
-            worth = games[-1].answer["cents"] if settled else None
-            if not drawn and worth:
+            worth = games[-1].answer["cents"] if settled and pay.paid_rounds == "all" else None
+            if worth and not drawn and not pay.offset_losses:
                 worth = in_games.get(f"game/{games[-1].game}", worth if person.ending else 0)
             return self.render(
                 request,
@@ -319,13 +336,18 @@ class ParticipantPages(RoomPages):
                 view=view,
                 worth=worth,
                 stood_in=settled and games[-1].answer.get("stood_in"),
-                bonus=bonus_of(self.protocol.pay, room.table_template.game),
+                bonus=self._bonus(person, room.table_template.game),
                 **values,
             )
         if person.shown_at is None:
             person.shown_at = time.time()
         template, page_values = self._current_page(request, person)
         return self.render(request, template, **values | page_values)
+
+    def _bonus(self, person: Participant, game: Game) -> Bonus | None:
+        assigned = person.journey.assigned
+        treatment = "" if assigned is None else assigned.answer["treatment"] or ""
+        return bonus_of(self.protocol.pay, game, treatment)
 
     def _current_page(self, request: Request, person: Participant) -> tuple[str, dict[str, Any]]:
         match person.journey.stop:
@@ -344,6 +366,8 @@ class ParticipantPages(RoomPages):
                         if isinstance(step, Instructions) and hold(step.when, known)
                         for text in step.pages
                     ]
+                elif isinstance(page.step, Payment):
+                    values["payment"] = self._payment(person, page.visit, "complete")
                 elif isinstance(page.step, CustomPage):
                     values["own_page"] = partial(self._custom_page, request, person, page)
                 elif isinstance(page.step, Quiz):
@@ -431,38 +455,27 @@ class ParticipantPages(RoomPages):
             yield from filter(None, [introduced(language, game, "part", seat)])
 
     def _seed(self, person: Participant) -> str:
-        return f"{self.experiment.study.seed}/{person.code}"
+        return seed_of(self.experiment.study, person.code)
+
+    def _payment(self, person: Participant, visit: int, ending: Ending) -> PaymentBreakdown:
+        """Return the payment for the current visit, given how it ends."""
+        endings = [*person.journey.endings[: visit - 1], ending]
+        statement = statements(person.journey, endings, self._seed(person))[-1]
+        return breakdown_of(person.journey, statement)
 
     def _end(self, person: Participant, stop: End) -> dict[str, Any]:
-        payments = [
-            due
-            for due in dues(person.journey, self._seed(person))
-            if self._is_of_visit(person, due, stop.visit)
-        ]
+        payment = self._payment(person, stop.visit, stop.ending)
         identity = self.experiment.identities.find(person.code)
         code = completion_code(self.links, self.protocol, person.code, stop.visit, stop.ending)
         known_by = "" if identity is None else identity.known_by
         return {
             "ending": stop.ending,
             "completion_code": code,
-            "dues": [{"label": due.key, "cents": due.cents} for due in payments],
-            "owed": sum(due.cents for due in payments),
-            "unpaid": not payments and stop.ending in UNPAID and self.protocol.pay.anything,
-            "none_drawn": self.protocol.pay.one_game
-            and stop.ending == "complete"
-            and not any(due.key.startswith("game/") for due in payments),
+            "payment": payment,
+            "unpaid": not payment.total and stop.ending in UNPAID and self.protocol.pay.anything,
             "back_to": self.protocol.recruitment.sent_to(code, known_by),
             "again": self.experiment.may_start_visit(person),
         }
-
-    def _is_of_visit(self, person: Participant, due: Due, visit: int) -> bool:
-        kind, _, number = due.key.partition("/")
-        if kind != "game":
-            return int(number) == visit
-        return any(
-            response.game == int(number) and response.visit == visit
-            for response in person.journey.games
-        )
 
     # Participants' actions
 

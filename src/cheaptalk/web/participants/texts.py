@@ -13,7 +13,8 @@ from markupsafe import Markup
 from cheaptalk.studies.people.answers import Date, Recorded
 from cheaptalk.studies.people.files import TEMPLATE, image_of, suffix_of
 from cheaptalk.studies.people.markdown import rendered
-from cheaptalk.studies.people.protocol import Protocol, cents
+from cheaptalk.studies.people.pay_rules import cents
+from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.people.protocol_texts import AMOUNTS
 from cheaptalk.studies.people.texts import filled, in_language
 from cheaptalk.web.headers import STATIC_CACHING
