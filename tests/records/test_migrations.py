@@ -59,9 +59,16 @@ def restore_0011(path: Path) -> Path:
     return path
 
 
-def drop_roles(connection: sa.Connection) -> None:
-    """Remove the columns and the views of versions 0016 and 0017."""
+def drop_corrections(connection: sa.Connection) -> None:
+    """Remove the column and the table of version 0019, and the views."""
     migration.drop_views(connection)
+    connection.execute(sa.text("drop table corrections"))
+    connection.execute(sa.text("alter table responses drop column text_version"))
+
+
+def drop_roles(connection: sa.Connection) -> None:
+    """Remove the columns, the table and the views of version 0016 and later."""
+    drop_corrections(connection)
     for name in ("sequence", "matching_group"):
         connection.execute(sa.text(f"alter table plays drop column {name}"))
     connection.execute(sa.text("alter table configurations drop column roles"))
@@ -160,6 +167,7 @@ def test_store_of_0017_names_styles_after_languages(tmp_path: Path) -> None:
         store.register_study("styles", old)
         with store.transaction() as connection:
             connection.execute(sa.text("update alembic_version set version_num = '0017'"))
+            drop_corrections(connection)
     with Store.open(path) as store, store.reading() as reading:
         assert reading.scalar(sa.select(schema.studies.c.spec)) == new
 

@@ -261,6 +261,8 @@ def revert_to_0011(connection: sa.Connection, original: sa.Connection) -> None:
         for id_, value in original.execute(sa.select(key, column)):
             connection.execute(sa.update(column.table).where(key == id_).values({column: value}))
     connection.execute(sa.text("drop table metrics"))
+    connection.execute(sa.text("drop table corrections"))
+    connection.execute(sa.text("alter table responses drop column text_version"))
     connection.execute(sa.text("alter table configurations drop column roles"))
     for name in ("sequence", "matching_group"):
         connection.execute(sa.text(f"alter table plays drop column {name}"))

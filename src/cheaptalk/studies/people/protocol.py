@@ -17,7 +17,7 @@ from cheaptalk.studies.people.files import TEMPLATE, check_contents, content_of,
 from cheaptalk.studies.people.items import Item
 from cheaptalk.studies.people.protocol_texts import check_path
 from cheaptalk.studies.people.steps import AnyStep, Games, Step, located_steps
-from cheaptalk.studies.people.texts import Words
+from cheaptalk.studies.people.texts import ADJUSTABLE, CONTENT, Words
 
 Source: TypeAlias = Literal["open", "prolific", "mturk", "sona", "code"]
 EARNING: tuple[Ending, ...] = ("complete", "partner_left", "technical", "timed_out", "withdrawn")
@@ -66,9 +66,9 @@ class Recruitment(Value):
 
     source: Source = "open"
     id_parameter: str | None = None
-    invited: list[str] | None = None
-    places: Annotated[int, Field(ge=1)] | None = None
-    one_browser: bool = False
+    invited: Annotated[list[str] | None, ADJUSTABLE] = None
+    places: Annotated[Annotated[int, Field(ge=1)] | None, ADJUSTABLE] = None
+    one_browser: Annotated[bool, ADJUSTABLE] = False
     return_url: str | None = None
 
     @field_validator("invited", mode="before")
@@ -242,11 +242,13 @@ class Protocol(Value):
     path: Annotated[list[AnyStep], Field(min_length=1)]
     pay: Annotated[Pay, Field(title="Payment")] = Pay()
     codes: dict[Ending, str] = Field(default_factory=dict, title="Completion codes")
-    contact: str = ""
+    contact: Annotated[str, CONTENT] = ""
     cohorts: Annotated[list[str], Field(min_length=1)] = ["main"]  # noqa: RUF012 - frozen
-    keep_days: Annotated[float, Field(gt=0)] | None = Field(None, title="Retention in days")
-    logo: str = ""
-    files: dict[str, str] = Field(default_factory=dict)
+    keep_days: Annotated[
+        Annotated[float, Field(gt=0)] | None, Field(title="Retention in days"), ADJUSTABLE
+    ] = None
+    logo: Annotated[str, CONTENT] = ""
+    files: Annotated[dict[str, str], CONTENT] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod

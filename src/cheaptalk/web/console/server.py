@@ -21,6 +21,7 @@ from cheaptalk.web.console.authentication import (
     PasswordChangeRequired,
     Visit,
 )
+from cheaptalk.web.console.correction_pages import CorrectionPages
 from cheaptalk.web.console.designs.study_editor import StudyEditor
 from cheaptalk.web.console.errors import sentence, status_of
 from cheaptalk.web.console.file_pages import FilePages
@@ -116,7 +117,14 @@ def make_console(laboratory: Laboratory, code: str, title: str, hasher: Password
     authentication.add_page("/live.js", live_script, Role.VIEWER)
     add_account_pages(authentication)
     StudyEditor(laboratory).add(authentication)
-    for pages in (StudyPages, FilePages, ParticipantPages, PayPages, StudyRunPages):
+    for pages in (
+        StudyPages,
+        CorrectionPages,
+        FilePages,
+        ParticipantPages,
+        PayPages,
+        StudyRunPages,
+    ):
         pages(laboratory).add(authentication)
     for error in HANDLED:
         app.add_exception_handler(error, error_page)

@@ -28,6 +28,7 @@ from cheaptalk.studies.people.pay import Due, bonus_of, dues, dues_if_ended
 from cheaptalk.studies.people.protocol import ANY_ID, Ending, Protocol, cents
 from cheaptalk.studies.people.steps import Comprehension, CustomPage, Instructions, Quiz
 from cheaptalk.studies.people.texts import in_language
+from cheaptalk.web.participants.correcting import text_version_of
 from cheaptalk.web.participants.experiment import missing_id, study_changed
 from cheaptalk.web.participants.people import Participant, Refused
 from cheaptalk.web.participants.supervisor import Supervisor
@@ -70,10 +71,19 @@ class ParticipantPages(RoomPages):
     def __init__(self, supervisor: Supervisor, links: Links, address: Address, title: str) -> None:
         self.supervisor = supervisor
         self.experiment = supervisor.experiment
-        self.protocol = self.experiment.protocol
         self.guesses = LoginThrottle(GUESSES, GUESS_SECONDS, time.monotonic)
-        self.images = Images(self.protocol)
+        self._images = Images(self.protocol)
         super().__init__(self.experiment.room_manager, links, address, title)
+
+    @property
+    def protocol(self) -> Protocol:
+        return self.experiment.protocol
+
+    @property
+    def images(self) -> Images:
+        if self._images.protocol is not self.protocol:  # a text or image was corrected
+            self._images = Images(self.protocol, self._images)
+        return self._images
 
     @property
     def deadline(self) -> float:
@@ -291,6 +301,7 @@ class ParticipantPages(RoomPages):
             "participant": person,
             "number": person.visitor.notifier.number,
             "number_of_page": len(person.journey.responses),
+            "text_version": text_version_of(self.experiment, person),
             "wrong": (),
             "entered": lambda name: person.entered.get(name, ""),
             "earned": 0 if drawn else sum(in_games.values()),
@@ -472,10 +483,12 @@ class ParticipantPages(RoomPages):
     async def page(self, request: Request, token: str) -> Response:
         person = self.participant(request, token)
         posted = await posted_form(request, self.posts, person.code)
-        number = posted.pop("page-number", "")
+        number, version = posted.pop("page-number", ""), posted.pop("text-version", "")
         if NUMBER.fullmatch(number):
+            shown = int(version) if NUMBER.fullmatch(version) else 0
+            known = shown if 0 < shown <= self.experiment.text_version else None
             writing = self.language(request).writing
-            if await self.experiment.answer(person, int(number), posted, writing):
+            if await self.experiment.answer(person, int(number), posted, writing, known):
                 await self.supervisor.erase_visit(person)
         return self.to_page_of(request, person.visitor, token)
 

@@ -11,7 +11,7 @@ from cheaptalk.records.people.payouts import lines_of
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.people.answers import same_words
 from cheaptalk.studies.people.path import ENDED, Play
-from cheaptalk.studies.people.protocol import Ending
+from cheaptalk.studies.people.protocol import Ending, Protocol
 from cheaptalk.studies.people.steps import Attention
 from cheaptalk.studies.people.texts import in_language
 from cheaptalk.styles.languages import SOURCE
@@ -37,9 +37,12 @@ class Supervisor:
 
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
-        self.protocol = experiment.protocol
         self.since = time.time()
         self._wipe_due = True
+
+    @property
+    def protocol(self) -> Protocol:
+        return self.experiment.protocol
 
     # Timers
 
