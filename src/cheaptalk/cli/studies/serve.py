@@ -12,6 +12,7 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared import options as opt
+from cheaptalk.cli.shared.correcting import apply_corrections
 from cheaptalk.cli.shared.lookup import FoundStudy, find_study, opened
 from cheaptalk.cli.shared.playing import warn_about_models
 from cheaptalk.cli.shared.printing import hint, print_json, say
@@ -28,6 +29,7 @@ def serve(
     demo: bool = False,
     data_dir: Path = Path("laboratory"),
     store: opt.Store = opt.DEFAULT_STORE,
+    reason: str | None = None,
     port: opt.Port = 8643,
     host: str = "127.0.0.1",
     public_url: str | None = None,
@@ -43,6 +45,7 @@ def serve(
         study: Study file, preset or study in the store with human players. Default: start the
             laboratory website.
         demo: Serve a demo of all games, against strategies or people.
+        reason: Correct the texts that differ from those in the store, for this reason.
         data_dir: Keep the laboratory's data in this folder (if no STUDY is given).
         host: Listen on this address; 0.0.0.0 accepts connections from the network.
         public_url: Use the public address of a reverse proxy, e.g. https://play.example.org.
@@ -51,7 +54,12 @@ def serve(
     """
     if study is not None and demo:
         raise typer.BadParameter("not valid with --demo; remove one of them", param_hint="STUDY")
-    for option, given in (("--player", player), ("--roster", roster), ("--replace", replace)):
+    for option, given in (
+        ("--player", player),
+        ("--roster", roster),
+        ("--replace", replace),
+        ("--reason", reason),
+    ):
         if study is None and given:
             raise typer.BadParameter("only valid with a STUDY", param_hint=option)
 
@@ -79,6 +87,7 @@ def serve(
         if study is not None:
             found = find_study(study, store, player, roster, replace, prefer_stored=True)
             spec = found.study
+            apply_corrections(spec, store, reason)
             _warn(found, store)
         public = None if public_url is None else ct.web.public_address(public_url)
         asyncio.run(main())

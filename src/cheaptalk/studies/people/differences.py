@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from cheaptalk.records.people.corrections import TextChange
 from cheaptalk.rules.errors import Location, shown
-from cheaptalk.studies.people.steps import Step
+from cheaptalk.studies.people.steps import Step, Treatment
 from cheaptalk.studies.people.texts import (
     ADJUSTABLE,
     CONTENT,
@@ -159,14 +159,19 @@ def _of_rules(old: Any, new: Any, annotation: Any, location: Location) -> Iterat
             yield from _of_models(old, new, location)
         case ((list() | tuple()), (list() | tuple())):
             yield from _of_lists(old, new, of_members(annotation, list), location)
-        case dict(), dict() if [*old] == [*new]:
-            member = of_members(annotation, dict)
+        case dict(), dict() if _has_same_keys(old, new, member := of_members(annotation, dict)):
             for key in old:
                 yield from _of_values(old[key], new[key], member, (*location, str(key)))
         case dict(), dict():
             yield _Rule(location, f"{_names(old)} was changed to {_names(new)}")
         case _ if old != new:
             yield _Rule(location, f"{_text(old)} was changed to {_text(new)}")
+
+
+def _has_same_keys(old: Mapping[str, Any], new: Mapping[str, Any], member: Any) -> bool:
+    """Return whether two mappings have the same keys, in the same order if it has a meaning."""
+    is_ordered = MARKER in markers(member) or member is Treatment  # rows, and fixed orders
+    return [*old] == [*new] if is_ordered else old.keys() == new.keys()
 
 
 def _of_lists(old: Any, new: Any, member: Any, location: Location) -> Iterator[_Difference]:

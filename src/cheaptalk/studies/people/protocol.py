@@ -6,6 +6,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
@@ -50,6 +51,22 @@ def cents(dollars: float | Decimal) -> int:
     return int(Decimal(str(dollars)).quantize(CENT, ROUND_HALF_UP) * 100)
 
 
+def sona_problem(url: str) -> str:
+    """Return why a completion URL of SONA gives no credit; empty if it is complete.
+
+    >>> link = "https://uni.sona-systems.com/webstudy_credit.aspx?experiment_id=1&credit_token=2"
+    >>> sona_problem(f"{link}&survey_code={{id}}"), sona_problem(link)
+    ('', 'lacks survey_code={id}; copy the completion URL from SONA, and write {id} for XXXX')
+    """
+    given = dict(parse_qsl(urlsplit(url).query))
+    for name in ("experiment_id", "credit_token"):
+        if not given.get(name):
+            return f"lacks {name}=...; copy the completion URL from SONA, and write {{id}} for XXXX"
+    if given.get("survey_code") != "{id}":
+        return "lacks survey_code={id}; copy the completion URL from SONA, and write {id} for XXXX"
+    return ""
+
+
 class Recruitment(Value):
     """Settings for the recruitment, identification and number of participants.
 
@@ -60,8 +77,9 @@ class Recruitment(Value):
         invited: the invited ids or codes; by default, anyone may participate.
         places: maximum number of completions; by default, as many as the study's matches require.
         one_browser: whether to reject a second participant in the same browser.
-        return_url: the completion URL; ``{code}`` and ``{id}`` are replaced with the completion
-            code and the participant's id.
+        return_url: the completion URL, also by ending, such as ``{complete: URL, screened_out:
+            URL}``; ``{code}`` and ``{id}`` are replaced with the completion code and the
+            participant's id.
     """
 
     source: Source = "open"
@@ -69,7 +87,7 @@ class Recruitment(Value):
     invited: Annotated[list[str] | None, ADJUSTABLE] = None
     places: Annotated[Annotated[int, Field(ge=1)] | None, ADJUSTABLE] = None
     one_browser: Annotated[bool, ADJUSTABLE] = False
-    return_url: str | None = None
+    return_url: Annotated[str | dict[Ending, str] | None, ADJUSTABLE] = None
 
     @field_validator("invited", mode="before")
     @classmethod
@@ -87,10 +105,18 @@ class Recruitment(Value):
 
     @field_validator("return_url")
     @classmethod
-    def _is_url(cls, url: str | None) -> str | None:
-        if url is not None and not url.startswith(("https://", "http://")):
-            raise ValueError(f"{shown(url)} is not a URL; it must start with https://")
-        return url
+    def _is_url(cls, urls: str | dict[Ending, str] | None) -> str | dict[Ending, str] | None:
+        for url in [urls] if isinstance(urls, str) else (urls or {}).values():
+            if not url.startswith(("https://", "http://")):
+                raise ValueError(f"{shown(url)} is not a URL; it must start with https://")
+        return urls
+
+    @model_validator(mode="after")
+    def _has_credit_link(self) -> "Recruitment":
+        url = self.url("complete") if self.source == "sona" else None
+        if url is not None and (problem := sona_problem(url)):
+            raise LocatedError(f"{shown(url)} {problem}", "return_url")
+        return self
 
     @model_validator(mode="after")
     def _knows_whom(self) -> "Recruitment":
@@ -127,10 +153,23 @@ class Recruitment(Value):
         pattern = ANY_ID if self.id_parameter else ID_PATTERNS.get(self.source, ANY_ID)
         return re.fullmatch(pattern, known_by) is not None
 
-    def sent_to(self, code: str, known_by: str) -> str | None:
-        """Return a participant's completion URL; None if participants only see a code."""
-        url = self.return_url or RETURN.get(self.source)
-        return None if url is None else url.replace("{code}", code).replace("{id}", known_by)
+    def url(self, ending: Ending) -> str | None:
+        """Return the completion URL of an ending, with placeholders; None if there is none."""
+        if isinstance(self.return_url, dict):
+            return self.return_url.get(ending, RETURN.get(self.source))
+        return self.return_url or RETURN.get(self.source)
+
+    def sent_to(self, code: str, known_by: str, ending: Ending = "complete") -> str | None:
+        """Return a participant's completion URL; None if participants only see a code.
+
+        >>> recruitment = Recruitment(return_url={"quota_full": "https://panel.org/full?id={id}"})
+        >>> recruitment.sent_to("", "a b", "quota_full"), recruitment.sent_to("", "a b")
+        ('https://panel.org/full?id=a%20b', None)
+        """
+        url = self.url(ending)
+        if url is None:
+            return None
+        return url.replace("{code}", quote(code, safe="")).replace("{id}", quote(known_by, safe=""))
 
 
 class Limits(Value):

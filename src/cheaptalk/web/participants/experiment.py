@@ -144,12 +144,18 @@ class Experiment:
     def expect_open(self) -> None:
         if self.state == "closed":
             raise Refused(
-                "This study no longer accepts new participants. Thank you for your interest.", 410
+                "This study no longer accepts new participants. Thank you for your interest.",
+                410,
+                "quota_full",
             )
         if self.state == "paused":
             raise Refused("Please come back later.", 503)
         if self.quotas.full:
-            raise Refused("This study has enough participants. Thank you for your interest.", 409)
+            raise Refused(
+                "This study has enough participants. Thank you for your interest.",
+                409,
+                "quota_full",
+            )
 
     async def _new(self, code: str, cohort: str, language: str) -> Participant:
         journey = Journey(self.protocol)

@@ -30,6 +30,7 @@ from cheaptalk.studies.people.steps import Comprehension, CustomPage, Instructio
 from cheaptalk.studies.people.texts import in_language
 from cheaptalk.web.participants.correcting import text_version_of
 from cheaptalk.web.participants.experiment import missing_id, study_changed
+from cheaptalk.web.participants.mturk import SUBMIT_TO, mturk_host, submission
 from cheaptalk.web.participants.people import Participant, Refused
 from cheaptalk.web.participants.supervisor import Supervisor
 from cheaptalk.web.participants.texts import Images, PageTexts, clock, day_text, plain_prose
@@ -138,7 +139,21 @@ class ParticipantPages(RoomPages):
             said=text(str(error)),
             mine="",
             heading=headings.get(error.status, text("You cannot take part")),
+            **self._return_of(request, error),
         )
+
+    def _return_of(self, request: Request, error: Refused) -> dict[str, Any]:
+        """Return the completion code and link of a person whom a full study turns away."""
+        known_by: str = getattr(request.state, "known_by", "")
+        recruitment = self.protocol.recruitment
+        if error.ending is None or not known_by or not recruitment.has_form(known_by):
+            return {}
+        code = self.protocol.codes.get(error.ending)
+        url = recruitment.url(error.ending)
+        if code is None and (url is None or "{code}" in url):
+            return {}
+        back_to = recruitment.sent_to(code or "", known_by, error.ending)
+        return {"completion_code": code, "back_to": back_to}
 
     # Entry
 
@@ -146,8 +161,10 @@ class ParticipantPages(RoomPages):
         """Show the entry page of the recruitment link without recording anything."""
         query = dict(request.query_params)
         parameters = self.protocol.recruitment.parameters
-        known_by = query.get(parameters[0], "") if parameters else ""
+        known_by = request.state.known_by = query.get(parameters[0], "") if parameters else ""
         other_ids = {name: query[name] for name in parameters[1:] if name in query}
+        if "hitId" in parameters and (host := mturk_host(query.get(SUBMIT_TO, ""))):
+            other_ids[SUBMIT_TO] = host
         earlier = self.remembered(request)
         if earlier is not None and known_by and self._platform_id(earlier) == known_by:
             known_by = ""  # the link belongs to the same person
@@ -167,8 +184,7 @@ class ParticipantPages(RoomPages):
         )
 
     async def _expect_welcome(self, request: Request, known_by: str, query: dict[str, str]) -> None:
-        if query.get("assignmentId") == PREVIEW:
-            raise Refused("To start the study, accept the task first.", 200)
+        expect_accepted(query.get("assignmentId"))
         source = self.protocol.recruitment.source
         if source in ("open", "code"):
             self.experiment.expect_open()
@@ -200,7 +216,7 @@ class ParticipantPages(RoomPages):
     async def enter(self, request: Request) -> Response:
         """Admit a new participant, or redirect a returning one to their page."""
         posted = await posted_form(request, self.openings, asker(request))
-        known_by = posted.get("known_by", "").strip()
+        known_by = request.state.known_by = posted.get("known_by", "").strip()
         earlier = self.remembered(request)
         if earlier is not None and not known_by:
             return self.to_page_of(request, earlier.visitor)
@@ -209,7 +225,10 @@ class ParticipantPages(RoomPages):
         if recruitment.one_browser and earlier_id not in (None, known_by):
             raise Refused("This browser has already been used to take part in this study.", 409)
         sent = dict(parse_qsl(posted.get("more", "")))
+        expect_accepted(sent.get("assignmentId"))
         other_ids = {name: sent[name] for name in recruitment.parameters[1:] if name in sent}
+        if "hitId" in recruitment.parameters and mturk_host(f"https://{sent.get(SUBMIT_TO, '')}"):
+            other_ids[SUBMIT_TO] = sent[SUBMIT_TO]
         expect_legal(other_ids.values())
         if known_by:
             self._expect_form(known_by)
@@ -465,7 +484,8 @@ class ParticipantPages(RoomPages):
             "none_drawn": self.protocol.pay.one_game
             and stop.ending == "complete"
             and not any(due.key.startswith("game/") for due in payments),
-            "back_to": self.protocol.recruitment.sent_to(code, known_by),
+            "back_to": self.protocol.recruitment.sent_to(code, known_by, stop.ending),
+            "submission": None if identity is None else submission(self.protocol, identity.more),
             "again": self.experiment.may_start_visit(person),
         }
 
@@ -549,6 +569,12 @@ class ParticipantPages(RoomPages):
     async def gone(self, request: Request) -> Response:
         text = self.language(request).text("All your data has been deleted.")
         return self.render(request, "gone.html.jinja", said=text)
+
+
+def expect_accepted(assignment: str | None) -> None:
+    """Raise :class:`Refused` if a worker of MTurk sees a preview, and has not accepted the task."""
+    if assignment == PREVIEW:
+        raise Refused("To start the study, accept the task first.", 200)
 
 
 def expect_legal(values: Iterable[str]) -> None:

@@ -12,11 +12,14 @@ from cheaptalk.web.rooms.rooms import Visitor
 
 
 class Refused(CheaptalkError):
-    """Raised if a person cannot take part; ``status`` is the HTTP status of the page."""
+    """Raised if a person cannot take part; ``status`` is the HTTP status of the page.
 
-    def __init__(self, message: str, status: int) -> None:
+    ``ending`` is that whose completion code the person gets, for example because the study is full.
+    """
+
+    def __init__(self, message: str, status: int, ending: Ending | None = None) -> None:
         super().__init__(message)
-        self.status = status
+        self.status, self.ending = status, ending
 
 
 @dataclass
