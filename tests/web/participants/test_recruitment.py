@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from cheaptalk.records import ended_codes, invitations_of, invite, mail_merge, read_addresses
+from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.study import StudyError
 from cheaptalk.web.bots.pages import Page as _page  # noqa: N813 - as a function
 from tests.web.participants.comers import BOT, opened, people_study
@@ -96,3 +98,55 @@ def test_completion_url_of_sona_must_grant_credit() -> None:
     for url in (link, f"{link}&survey_code=XXXX"):
         with pytest.raises(StudyError, match="survey_code"):
             people_study(BOT, recruitment={"source": "sona", "return_url": url})
+
+
+LIST = "name;E-Mail\nAnn;ann@example.org\nBob;bob@example.org\n"
+
+
+async def test_panel_is_invited_and_reminded(tmp_path: Path) -> None:
+    study = people_study(BOT, recruitment={"source": "code"})
+    async with opened(tmp_path, study) as site:
+        identities, store = site.experiment.identities, site.experiment.room_manager.store
+        refused = await site.client.post("/enter", data={"known_by": "GUESSED"})
+        assert refused.status_code == 403
+        assert invite(identities, study.name, read_addresses(LIST)) == 2
+        people = invitations_of(identities, study.name)
+        assert invite(identities, study.name, read_addresses(LIST)) == 0
+        assert invitations_of(identities, study.name) == people
+        table = mail_merge(people, study.name, "https://lab.example.org/s/people")
+        header, first, _ = table.splitlines()
+        assert header == "name,E-Mail,link,code,study"
+        code = people[0].code
+        link = f"https://lab.example.org/s/people/?code={code}"
+        assert first == f"Ann,ann@example.org,{link},{code},people"
+
+        entry = await site.client.get("/", params={"code": code})
+        assert code in entry.text
+        ann, bob = await site.enter(code), await site.enter(people[1].code)
+        await ann.finish()
+        assert ended_codes(store, identities, study.name) == {code}
+        reminders = mail_merge(people, study.name, "https://x.org", {code})
+        assert "bob@example.org" in reminders
+        assert "ann@example.org" not in reminders
+        await site.supervisor.erase(bob.participant)
+        assert [person.address for person in invitations_of(identities, study.name)] == [
+            "ann@example.org"
+        ]
+    stored = b"".join(path.read_bytes() for path in tmp_path.glob("s.sqlite*"))
+    assert b"example.org" not in stored
+    assert b"bob@example.org" not in (tmp_path / "s.identities").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("name\nAnn\n", "no column of addresses"),
+        ("email\n", "the list has 0 addresses"),
+        ("email,code\na@b.org,1\n", "the column code is added"),
+        ("email,name\na@b.org\n", "line 2 of the list"),
+        ("email\nann\n", "line 2 of the list"),
+    ],
+)
+def test_invalid_list_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(CheaptalkError, match=problem):
+        read_addresses(text)

@@ -109,16 +109,11 @@ def run(
     player: opt.Player = None,
     roster: opt.Roster = None,
     replace: opt.Replace = None,
-    reason: str | None = None,
+    reason: opt.Reason = None,
     *,
     options: opt.PlayOptions,
 ) -> None:
-    """Run a study; matches already in the store are reused.
-
-    Args:
-        reason: Correct the texts for participants that differ from those in the store, for this
-            reason.
-    """
+    """Run a study; matches already in the store are reused."""
     found = find_study(study, store, player, roster, replace)
     apply_corrections(found.study, store, reason)
     play_study(study, found, store, options)

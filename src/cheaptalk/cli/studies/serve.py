@@ -29,7 +29,7 @@ def serve(
     demo: bool = False,
     data_dir: Path = Path("laboratory"),
     store: opt.Store = opt.DEFAULT_STORE,
-    reason: str | None = None,
+    reason: opt.Reason = None,
     port: opt.Port = 8643,
     host: str = "127.0.0.1",
     public_url: str | None = None,
@@ -45,7 +45,6 @@ def serve(
         study: Study file, preset or study in the store with human players. Default: start the
             laboratory website.
         demo: Serve a demo of all games, against strategies or people.
-        reason: Correct the texts that differ from those in the store, for this reason.
         data_dir: Keep the laboratory's data in this folder (if no STUDY is given).
         host: Listen on this address; 0.0.0.0 accepts connections from the network.
         public_url: Use the public address of a reverse proxy, e.g. https://play.example.org.

@@ -74,7 +74,8 @@ class Recruitment(Value):
         source: the recruitment source, which determines the id parameter of the link. The source
             ``open`` requires no id; with ``code``, participants enter a code.
         id_parameter: a custom URL parameter for the id; ids may then have any source's format.
-        invited: the invited ids or codes; by default, anyone may participate.
+        invited: the invited ids or codes; by default, anyone may participate or, with ``code``,
+            everyone who got a personal code.
         places: maximum number of completions; by default, as many as the study's matches require.
         one_browser: whether to reject a second participant in the same browser.
         return_url: the completion URL, also by ending, such as ``{complete: URL, screened_out:
@@ -124,8 +125,6 @@ class Recruitment(Value):
             raise LocatedError(
                 "source open admits anyone, without ids; set another source", "invited"
             )
-        if self.source == "code" and self.invited is None:
-            raise LocatedError("code requires a list of codes under invited", "source")
         return self
 
     @property

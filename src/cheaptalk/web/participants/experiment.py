@@ -14,6 +14,7 @@ from cheaptalk.records.descriptions import invalid
 from cheaptalk.records.people import participants as rows
 from cheaptalk.records.people.corrections import text_version
 from cheaptalk.records.people.identities import Identities
+from cheaptalk.records.people.invitations import is_invited
 from cheaptalk.records.people.participants import Progress
 from cheaptalk.rules import Chance
 from cheaptalk.studies.people.path import (
@@ -35,7 +36,14 @@ from cheaptalk.studies.plans.designs import design_of
 from cheaptalk.studies.plans.plan import plan
 from cheaptalk.studies.study import Study, StudyError
 from cheaptalk.styles.writing import PLAIN, Writing
-from cheaptalk.web.participants.people import Participant, Refused, group_of, is_broken
+from cheaptalk.web.participants.people import (
+    Participant,
+    Refused,
+    group_of,
+    is_broken,
+    missing_id,
+    study_changed,
+)
 from cheaptalk.web.participants.places import Places
 from cheaptalk.web.participants.quotas import Quotas
 from cheaptalk.web.rooms.links import new_name
@@ -123,7 +131,7 @@ class Experiment:
             raise missing_id()
         if cohort and cohort not in cohorts:
             raise Refused("This link is incomplete. Use the complete link that you received.", 400)
-        if known_by and recruitment.invited is not None and known_by not in recruitment.invited:
+        if known_by and not await asyncio.to_thread(self.is_invited, known_by):
             raise Refused("This study is by invitation only.", 403)
         async with self.admitting:
             name, source, code = self.study.name, recruitment.source, code or new_name()
@@ -140,6 +148,14 @@ class Experiment:
                 code = await asyncio.to_thread(note, name, source, known_by, code, other_ids)
             self.expect_open()
             return await self._new(code, cohort or cohorts[0], language)
+
+    def is_invited(self, known_by: str) -> bool:
+        recruitment = self.protocol.recruitment
+        if known_by in (recruitment.invited or ()):
+            return True
+        if recruitment.source == "code":
+            return is_invited(self.identities, self.study.name, known_by)
+        return recruitment.invited is None
 
     def expect_open(self) -> None:
         if self.state == "closed":
@@ -571,18 +587,6 @@ class Experiment:
             **self.seat_columns(person),
         }
         await self.record_answer(person, answer, play=play)
-
-
-def study_changed() -> Refused:
-    """Return the error for a participant whose current step was removed from the study."""
-    return Refused("The study has changed, so you cannot continue where you left off.", 409)
-
-
-def missing_id() -> Refused:
-    """Return the error for a link without a platform ID."""
-    return Refused(
-        "Your ID is missing from this link. Use the complete link that you received.", 400
-    )
 
 
 def check_protocol(study: Study) -> None:

@@ -29,9 +29,8 @@ from cheaptalk.studies.people.protocol import ANY_ID, Ending, Protocol, cents
 from cheaptalk.studies.people.steps import Comprehension, CustomPage, Instructions, Quiz
 from cheaptalk.studies.people.texts import in_language
 from cheaptalk.web.participants.correcting import text_version_of
-from cheaptalk.web.participants.experiment import missing_id, study_changed
 from cheaptalk.web.participants.mturk import SUBMIT_TO, mturk_host, submission
-from cheaptalk.web.participants.people import Participant, Refused
+from cheaptalk.web.participants.people import Participant, Refused, missing_id, study_changed
 from cheaptalk.web.participants.supervisor import Supervisor
 from cheaptalk.web.participants.texts import Images, PageTexts, clock, day_text, plain_prose
 from cheaptalk.web.posted import LoginThrottle, asker, posted_form

@@ -22,6 +22,18 @@ class Refused(CheaptalkError):
         self.status, self.ending = status, ending
 
 
+def study_changed() -> Refused:
+    """Return the error for a participant whose current step was removed from the study."""
+    return Refused("The study has changed, so you cannot continue where you left off.", 409)
+
+
+def missing_id() -> Refused:
+    """Return the error for a link without a platform ID."""
+    return Refused(
+        "Your ID is missing from this link. Use the complete link that you received.", 400
+    )
+
+
 @dataclass
 class Notice:
     """A stored message, or an attention check that expects a word until it is due."""

@@ -6,6 +6,7 @@ import time
 
 from cheaptalk.records import StoreError
 from cheaptalk.records.people import participants as rows
+from cheaptalk.records.people.invitations import forget_invitations
 from cheaptalk.records.people.participants import Progress, erase
 from cheaptalk.records.people.payouts import lines_of
 from cheaptalk.rules import CheaptalkError
@@ -39,6 +40,7 @@ class Supervisor:
         self.experiment = experiment
         self.since = time.time()
         self._wipe_due = True
+        self._invitations_deleted = False
 
     @property
     def protocol(self) -> Protocol:
@@ -68,6 +70,10 @@ class Supervisor:
         if until is None or now < until or self.experiment.state != "closed":
             return
         store, study_id = self.experiment.room_manager.store, self.experiment.study_id
+        name, identities = self.experiment.study.name, self.experiment.identities
+        if not self._invitations_deleted:
+            await asyncio.to_thread(forget_invitations, identities, name)
+            self._invitations_deleted = True
         unpaid = {line.code for line in lines_of(store, study_id, None)}
         for person in list(self.experiment.people.values()):
             complete = person.ending is not None and person.code not in unpaid
