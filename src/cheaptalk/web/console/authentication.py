@@ -52,6 +52,7 @@ TABS = (
     "overview",
     "design",
     "files",
+    "recruit",
     "participants",
     "matches",
     "transcripts",

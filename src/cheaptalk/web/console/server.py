@@ -27,6 +27,7 @@ from cheaptalk.web.console.errors import sentence, status_of
 from cheaptalk.web.console.file_pages import FilePages
 from cheaptalk.web.console.participant_pages import ParticipantPages
 from cheaptalk.web.console.pay_pages import PayPages
+from cheaptalk.web.console.recruit_pages import RecruitPages
 from cheaptalk.web.console.run_pages import StudyRunPages
 from cheaptalk.web.console.study_pages import StudyPages
 from cheaptalk.web.headers import HeadersMiddleware, page_headers
@@ -121,6 +122,7 @@ def make_console(laboratory: Laboratory, code: str, title: str, hasher: Password
         StudyPages,
         CorrectionPages,
         FilePages,
+        RecruitPages,
         ParticipantPages,
         PayPages,
         StudyRunPages,
