@@ -25,7 +25,7 @@ async def open_study(lab: Site, **recruitment: object) -> None:
         ("open", ["http://test/s/people/"]),
         ("prolific", ["PROLIFIC_PID={{%PROLIFIC_PID%}}", "C1DONE", "complete?cc=C1DONE"]),
         ("mturk", ["<ExternalURL>http://test/s/people/</ExternalURL>", "workerId=${workerId}"]),
-        ("sona", ["survey_code=%SURVEY_CODE%", "return_url is the completion URL of SONA"]),
+        ("sona", ["survey_code=%SURVEY_CODE%", "Completion URL of SONA"]),
     ],
 )
 async def test_page_has_the_texts_for_the_platform(

@@ -27,9 +27,10 @@ def invite(
 
     Args:
         addresses: CSV file with a column address or email, and any other columns.
-        url: Address of the participants' pages, e.g. https://lab.example.org/s/STUDY.
+        url: Use this address of the participants' pages, e.g.
+            https://lab.example.org/s/STUDY.
         out: Write the table to this file.
-        reminders: Only include people who have not completed or left the study.
+        reminders: Include only people who have not completed or left the study.
     """
     found = find_study(study, store, None, None, None, prefer_stored=True).study
     if found.people is None or found.people.recruitment.source != "code":

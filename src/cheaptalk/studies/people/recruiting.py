@@ -18,25 +18,30 @@ EXTERNAL_QUESTION = """\
 
 
 class PlatformField(NamedTuple):
-    """A field of a recruitment platform's form, and the text to enter in it."""
+    """A field of a recruitment platform's form, and the text to enter in it.
 
-    label: str
+    A completion code is that of an ``ending``.
+    """
+
+    name: str
     text: str
+    ending: str = ""
 
 
 class SettingCheck(NamedTuple):
-    """A check of a setting; the sentence says what to do if it is not ``passed``."""
+    """A check of a setting that a platform requires, such as the code of an ending."""
 
+    name: str
     passed: bool
-    sentence: str
+    ending: str = ""
 
 
 def platform_fields(protocol: Protocol, address: str) -> list[PlatformField]:
     """Return what to enter on the study's platform; ``address`` is that of its pages.
 
     >>> protocol = Protocol(path=["games"], recruitment={"source": "sona"})
-    >>> platform_fields(protocol, "https://lab.org/s/s")
-    [PlatformField(label='Study URL', text='https://lab.org/s/s/?survey_code=%SURVEY_CODE%')]
+    >>> platform_fields(protocol, "https://lab.org/s/s")[0].text
+    'https://lab.org/s/s/?survey_code=%SURVEY_CODE%'
     """
     return list(_fields(protocol, f"{address}{protocol.link}", address))
 
@@ -45,22 +50,21 @@ def _fields(protocol: Protocol, link: str, address: str) -> Iterator[PlatformFie
     recruitment = protocol.recruitment
     match recruitment.source:
         case "prolific":
-            yield PlatformField("Study URL", link)
+            yield PlatformField("study_url", link)
             for ending, code in protocol.codes.items():
-                yield PlatformField(f"Completion code: {ending}", code)
+                yield PlatformField("code", code, ending)
             if recruitment.invited:
-                yield PlatformField("Custom allowlist", "\n".join(recruitment.invited))
+                yield PlatformField("allowlist", "\n".join(recruitment.invited))
         case "mturk":
             external = f"{address}/"
-            yield PlatformField("External question", EXTERNAL_QUESTION.format(url=external))
-            yield PlatformField("Survey link", link)
+            yield PlatformField("external_question", EXTERNAL_QUESTION.format(url=external))
+            yield PlatformField("survey_link", link)
         case "sona":
-            yield PlatformField("Study URL", link)
+            yield PlatformField("study_url", link)
         case "code":
-            yield PlatformField("Link for all codes", f"{address}/")
-            yield PlatformField("Personal link", f"{address}/?code=CODE")
+            yield PlatformField("link_for_codes", f"{address}/")
         case "open":
-            yield PlatformField("Link", f"{address}/")
+            yield PlatformField("link", f"{address}/")
 
 
 def setting_checks(protocol: Protocol) -> list[SettingCheck]:
@@ -71,21 +75,20 @@ def setting_checks(protocol: Protocol) -> list[SettingCheck]:
 def _checks(protocol: Protocol) -> Iterator[SettingCheck]:
     recruitment, codes = protocol.recruitment, protocol.codes
     if recruitment.source == "prolific":
-        yield SettingCheck("complete" in codes, "codes has a completion code for complete")
-        for ending in TURNED_AWAY:
-            yield SettingCheck(ending in codes, f"codes has a completion code for {ending}")
+        for ending in ("complete", *TURNED_AWAY):
+            yield SettingCheck("code", ending in codes, ending)
         unique = len({*codes.values()}) == len(codes)
-        yield SettingCheck(unique, "each ending has another completion code")
+        yield SettingCheck("distinct_codes", unique)
         default = isinstance(recruitment.return_url, dict) or recruitment.return_url is None
         own = default or RETURN["prolific"].partition("?")[0] in str(recruitment.return_url)
-        yield SettingCheck(own, "return_url leads to Prolific")
+        yield SettingCheck("prolific_url", own)
     elif recruitment.source == "sona":
         url = recruitment.url("complete")
-        yield SettingCheck(url is not None, "return_url is the completion URL of SONA")
+        yield SettingCheck("sona_url", url is not None)
     elif recruitment.source == "mturk":
-        yield SettingCheck(recruitment.id_parameter is None, "id_parameter is not set")
+        yield SettingCheck("worker_id", recruitment.id_parameter is None)
     if recruitment.source != "open":
-        yield SettingCheck(bool(protocol.contact), "contact tells participants whom to ask")
+        yield SettingCheck("contact", bool(protocol.contact))
 
 
 def link_for_tests(protocol: Protocol, address: str) -> str:
