@@ -6,8 +6,12 @@ import pytest
 import yaml
 
 from cheaptalk.cli.shared.correcting import apply_corrections
+from cheaptalk.frames.people import read_corrections
 from cheaptalk.records import Store
 from cheaptalk.records.people.corrections import corrections_of
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.parts import NoData
+from cheaptalk.reports.recipes.people import corrected
 from cheaptalk.studies import StudyError, plan
 from cheaptalk.studies.study import Study, parse_study
 from tests.participants import People
@@ -52,3 +56,15 @@ def test_corrected_texts_require_a_reason(store: Store, capsys: pytest.CaptureFi
 def test_changed_rules_are_refused(store: Store) -> None:
     with store, pytest.raises(StudyError, match=r"people\.pay\.base: 1 was changed to 3"):
         apply_corrections(changed("base: 1.0", "base: 3.0"), store.name, "more")
+
+
+def test_report_and_frame_list_corrections(store: Store) -> None:
+    with store:
+        evidence = Evidence(store, STUDY.name)
+        with pytest.raises(NoData):
+            next(corrected(evidence))
+        apply_corrections(changed("ask: Why?", "ask: Why so?"), store.name, "unclear")
+        answer, table = corrected(Evidence(store, STUDY.name))
+        assert "1 correction changed 1 text" in str(answer)
+        assert "Why so?" in str(table)
+        assert read_corrections(store, STUDY.name)["after"].to_list() == ["Why so?"]
