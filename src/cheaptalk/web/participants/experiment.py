@@ -14,7 +14,6 @@ from cheaptalk.records.descriptions import invalid
 from cheaptalk.records.people import participants as rows
 from cheaptalk.records.people.corrections import text_version
 from cheaptalk.records.people.identities import Identities
-from cheaptalk.records.people.invitations import is_invited
 from cheaptalk.records.people.participants import Progress
 from cheaptalk.rules import Chance
 from cheaptalk.studies.people.path import (
@@ -41,6 +40,7 @@ from cheaptalk.web.participants.people import (
     Refused,
     group_of,
     is_broken,
+    may_take_part,
     missing_id,
     study_changed,
 )
@@ -131,7 +131,8 @@ class Experiment:
             raise missing_id()
         if cohort and cohort not in cohorts:
             raise Refused("This link is incomplete. Use the complete link that you received.", 400)
-        if known_by and not await asyncio.to_thread(self.is_invited, known_by):
+        invited = may_take_part, recruitment, self.identities, self.study.name
+        if known_by and not await asyncio.to_thread(*invited, known_by):
             raise Refused("This study is by invitation only.", 403)
         async with self.admitting:
             name, source, code = self.study.name, recruitment.source, code or new_name()
@@ -148,14 +149,6 @@ class Experiment:
                 code = await asyncio.to_thread(note, name, source, known_by, code, other_ids)
             self.expect_open()
             return await self._new(code, cohort or cohorts[0], language)
-
-    def is_invited(self, known_by: str) -> bool:
-        recruitment = self.protocol.recruitment
-        if known_by in (recruitment.invited or ()):
-            return True
-        if recruitment.source == "code":
-            return is_invited(self.identities, self.study.name, known_by)
-        return recruitment.invited is None
 
     def expect_open(self) -> None:
         if self.state == "closed":

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from cheaptalk.records.people.identities import Identities
+from cheaptalk.records.people.invitations import is_invited
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.people.path import Journey, Page
-from cheaptalk.studies.people.protocol import Ending
+from cheaptalk.studies.people.protocol import Ending, Recruitment
 from cheaptalk.web.rooms.rooms import Visitor
 
 
@@ -32,6 +34,17 @@ def missing_id() -> Refused:
     return Refused(
         "Your ID is missing from this link. Use the complete link that you received.", 400
     )
+
+
+def may_take_part(
+    recruitment: Recruitment, identities: Identities, study: str, known_by: str
+) -> bool:
+    """Return whether a study's recruitment admits an id, or invites a code."""
+    if known_by in (recruitment.invited or ()):
+        return True
+    if recruitment.source == "code":
+        return is_invited(identities, study, known_by)
+    return recruitment.invited is None
 
 
 @dataclass
