@@ -131,8 +131,10 @@ class Experiment:
             raise missing_id()
         if cohort and cohort not in cohorts:
             raise Refused("This link is incomplete. Use the complete link that you received.", 400)
-        invited = may_take_part, recruitment, self.identities, self.study.name
-        if known_by and not await asyncio.to_thread(*invited, known_by):
+        ids, study = self.identities, self.study.name
+        if known_by and not await asyncio.to_thread(
+            may_take_part, recruitment, ids, study, known_by
+        ):
             raise Refused("This study is by invitation only.", 403)
         async with self.admitting:
             name, source, code = self.study.name, recruitment.source, code or new_name()
