@@ -7,7 +7,7 @@ from pathlib import Path
 import cheaptalk as ct
 from cheaptalk.atomic_files import whole_file
 from cheaptalk.cli.shared import options as opt
-from cheaptalk.cli.shared.lookup import find_study
+from cheaptalk.cli.shared.lookup import find_study, opened
 from cheaptalk.cli.shared.printing import say
 from cheaptalk.cli.shared.sentences import counted
 
@@ -51,8 +51,9 @@ def invite(
     invitations = ct.records.invitations_of(identities, found.name)
     ended: set[str] = set()
     if reminders:
-        with ct.Store.open(store) as existing:
-            ended = ct.records.ended_codes(existing, identities, found.name)
+        with opened(store) as existing:
+            if existing is not None:
+                ended = ct.records.ended_codes(existing, identities, found.name)
     with whole_file(out) as file:
         file.write(ct.records.mail_merge(invitations, found.name, url, ended))
     out.chmod(0o600)
