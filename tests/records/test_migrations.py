@@ -59,15 +59,22 @@ def restore_0011(path: Path) -> Path:
     return path
 
 
-def drop_paid(connection: sa.Connection) -> None:
-    """Remove the columns of version 0019 and all views."""
+def drop_corrections(connection: sa.Connection) -> None:
+    """Remove the column and the table of version 0020, and all views."""
     migration.drop_views(connection)
+    connection.execute(sa.text("drop table corrections"))
+    connection.execute(sa.text("alter table responses drop column text_version"))
+
+
+def drop_paid(connection: sa.Connection) -> None:
+    """Remove the columns and the table of versions 0019 and 0020, and all views."""
+    drop_corrections(connection)
     for name in ("paid", "paid_rounds"):
         connection.execute(sa.text(f"alter table plays drop column {name}"))
 
 
 def drop_roles(connection: sa.Connection) -> None:
-    """Remove the columns and the views of versions 0016 to 0019."""
+    """Remove the columns, the table and the views of version 0016 and later."""
     drop_paid(connection)
     for name in ("sequence", "matching_group"):
         connection.execute(sa.text(f"alter table plays drop column {name}"))

@@ -14,6 +14,12 @@ import sqlalchemy as sa
 import cheaptalk as ct
 from cheaptalk.records import Store
 from cheaptalk.records.integrity import examine
+from cheaptalk.records.people.corrections import (
+    TextChange,
+    correct_texts,
+    made_corrections,
+    text_version,
+)
 from cheaptalk.records.store import postgres, schema
 from cheaptalk.records.store.backend import StoreError, StoreLocked, StoreNotFound
 from cheaptalk.records.store.migration import VIEWS, drop_views
@@ -261,6 +267,8 @@ def revert_to_0011(connection: sa.Connection, original: sa.Connection) -> None:
         for id_, value in original.execute(sa.select(key, column)):
             connection.execute(sa.update(column.table).where(key == id_).values({column: value}))
     connection.execute(sa.text("drop table metrics"))
+    connection.execute(sa.text("drop table corrections"))
+    connection.execute(sa.text("alter table responses drop column text_version"))
     connection.execute(sa.text("alter table configurations drop column roles"))
     for name in ("sequence", "matching_group"):
         connection.execute(sa.text(f"alter table plays drop column {name}"))
@@ -339,3 +347,19 @@ def test_commands_accept_a_database_url(url: str, cheaptalk: Command, tmp_path: 
     assert "small" in cheaptalk("status", "--store", url).out
     assert cheaptalk("report", "small", "--store", url, "--out", str(page)).status == 0
     assert "small" in page.read_text()
+
+
+def test_corrections_are_recorded(url: str) -> None:
+    with Store.open(url, create=True) as store:
+        number = store.register_study("corrected", {"players": {}})
+        for version, text in ((2, "Hello."), (3, "Hello!")):
+            change = TextChange("people.title", "", None, text)
+            work = correct_texts(number, {"players": {}, "title": text}, [change], "ann", "typo")
+            with store.transaction() as connection:
+                assert work(connection) == version
+        assert text_version(store, number) == 3
+        assert [made.changes[0].after for made in made_corrections(store, number)] == [
+            "Hello.",
+            "Hello!",
+        ]
+        assert store.study("corrected", counted=False).spec["title"] == "Hello!"

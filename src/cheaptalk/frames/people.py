@@ -66,6 +66,14 @@ def read_payments(store: StoreLike, study: StudyLike) -> pl.DataFrame:
     return _frame(store, study, "payments")
 
 
+def read_corrections(store: StoreLike, study: StudyLike) -> pl.DataFrame:
+    """Return the corrections of participants' texts, one row per text, in order.
+
+    The columns are those of the exported table.
+    """
+    return _frame(store, study, "corrections")
+
+
 def read_responses(store: StoreLike, study: StudyLike) -> pl.DataFrame:
     """Return participants' responses, one row per item, ordered by participant.
 

@@ -21,6 +21,7 @@ from cheaptalk.cluster import check_address
 from cheaptalk.records.exclusions import Unanswered
 from cheaptalk.records.record import SETTLED
 from cheaptalk.rules.arguments import check_functions
+from cheaptalk.studies.corrections import changes_since, record_correction
 from cheaptalk.studies.estimates.amounts import Amounts, Range
 from cheaptalk.studies.estimates.estimate import (
     UNITS,
@@ -98,7 +99,7 @@ __all__ += ["PaymentForecast", "SeatedPlayer", "Study"]
 __all__ += ["StudyChanges", "StudyError", "StudySource", "StudyStatus", "Unanswered"]
 __all__ += ["UsageHistories", "amount_text", "budget_text", "budget_warnings", "changes", "check"]
 __all__ += ["check_address", "check_batchable", "check_free", "check_prices", "control_run"]
-__all__ += ["correct_answers", "crossed_entries"]
+__all__ += ["changes_since", "correct_answers", "crossed_entries", "record_correction"]
 __all__ += ["estimate", "forecast", "limit_warnings", "load_study", "missing_requirements", "money"]
 __all__ += [
     "new_labels",

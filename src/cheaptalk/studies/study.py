@@ -44,6 +44,7 @@ from cheaptalk.studies.factors import (
 from cheaptalk.studies.people.files import with_files
 from cheaptalk.studies.people.pay import check_bonuses, participant_cents
 from cheaptalk.studies.people.protocol import Protocol
+from cheaptalk.studies.people.texts import ADJUSTABLE
 from cheaptalk.studies.replacements import REPLACE, Replaced, replace_models
 from cheaptalk.styles.template_files import with_texts, without_texts
 from cheaptalk.text import plain, readable
@@ -395,7 +396,7 @@ class Study(Printed, Value):
     """
 
     name: str
-    description: str = Field(default="", json_schema_extra={"widget": "area"})
+    description: Annotated[str, Field(json_schema_extra={"widget": "area"}), ADJUSTABLE] = ""
     seed: int = 0
     games: list[GameGrid] = Field(default_factory=list)
     instances_from: str | None = None
@@ -408,8 +409,10 @@ class Study(Printed, Value):
     swap: bool = False
     instances: Count = 1
     repeats: Count = 1
-    budget: Budget = Budget()
-    unanswered: Annotated[Unanswered, Field(title="Matches with invalid answers")] = Unanswered()
+    budget: Annotated[Budget, ADJUSTABLE] = Budget()
+    unanswered: Annotated[Unanswered, Field(title="Matches with invalid answers"), ADJUSTABLE] = (
+        Unanswered()
+    )
     people: Protocol | None = None
 
     if TYPE_CHECKING:  # entries may also have the form of a study file

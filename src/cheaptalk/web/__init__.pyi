@@ -2,7 +2,7 @@ from .bots.bots import Crowd, Tally
 from .console.server import make_laboratory, set_up_code
 from .laboratory.database import LaboratoryDatabase
 from .laboratory.laboratory import Laboratory
-from .participants.server import make_experiment, open_experiment
+from .participants.server import identities_path, make_experiment, open_experiment
 from .rooms.addresses import Address, access_note, own_address, public_address
 from .rooms.demo import demo
 from .rooms.links import Links, load_link_key
@@ -21,6 +21,7 @@ __all__ = [
     "Tally",
     "access_note",
     "demo",
+    "identities_path",
     "listen",
     "load_link_key",
     "make_experiment",

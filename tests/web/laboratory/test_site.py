@@ -102,7 +102,7 @@ async def test_study_with_participants_cannot_be_changed(tmp_path: Path) -> None
         await lab.laboratory.launch(STUDY.name, TEXT)
         await lab.laboratory.launch(STUDY.name, TEXT.replace("instances: 5", "instances: 6"))
         ann = await lab.participant("ann")
-        with pytest.raises(CheaptalkError, match="the study has participants"):
+        with pytest.raises(CheaptalkError, match="instances: 6 was changed to 5"):
             await lab.laboratory.launch(STUDY.name, TEXT)
         raised = TEXT.replace("instances: 5", "instances: 6").replace(
             "source: prolific", "source: prolific\n    places: 1"

@@ -94,6 +94,10 @@ Study = Annotated[
     str,
     Settings(help="Study file, preset, or study in the store.", autocompletion=completion.studies),
 ]
+Reason = Annotated[
+    str | None,
+    Settings(help="Correct texts that participants have read, for this reason."),
+]
 Player = Annotated[
     list[str] | None,
     Settings(

@@ -13,6 +13,7 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli.shared import options as opt
 from cheaptalk.cli.shared import sentences
+from cheaptalk.cli.shared.correcting import apply_corrections
 from cheaptalk.cli.shared.lookup import FoundStudy, find_study
 from cheaptalk.cli.shared.playing import play_study
 from cheaptalk.cli.shared.printing import out, print_batches, print_json, print_records, say
@@ -109,11 +110,14 @@ def run(
     player: opt.Player = None,
     roster: opt.Roster = None,
     replace: opt.Replace = None,
+    reason: opt.Reason = None,
     *,
     options: opt.PlayOptions,
 ) -> None:
     """Run a study; matches already in the store are reused."""
-    play_study(study, find_study(study, store, player, roster, replace), store, options)
+    found = find_study(study, store, player, roster, replace)
+    apply_corrections(found.study, store, reason)
+    play_study(study, found, store, options)
 
 
 def resume(

@@ -12,6 +12,7 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared import options as opt
+from cheaptalk.cli.shared.correcting import apply_corrections
 from cheaptalk.cli.shared.lookup import FoundStudy, find_study, opened
 from cheaptalk.cli.shared.playing import warn_about_models
 from cheaptalk.cli.shared.printing import hint, print_json, say
@@ -28,6 +29,7 @@ def serve(
     demo: bool = False,
     data_dir: Path = Path("laboratory"),
     store: opt.Store = opt.DEFAULT_STORE,
+    reason: opt.Reason = None,
     port: opt.Port = 8643,
     host: str = "127.0.0.1",
     public_url: str | None = None,
@@ -51,7 +53,12 @@ def serve(
     """
     if study is not None and demo:
         raise typer.BadParameter("not valid with --demo; remove one of them", param_hint="STUDY")
-    for option, given in (("--player", player), ("--roster", roster), ("--replace", replace)):
+    for option, given in (
+        ("--player", player),
+        ("--roster", roster),
+        ("--replace", replace),
+        ("--reason", reason),
+    ):
         if study is None and given:
             raise typer.BadParameter("only valid with a STUDY", param_hint=option)
 
@@ -79,6 +86,7 @@ def serve(
         if study is not None:
             found = find_study(study, store, player, roster, replace, prefer_stored=True)
             spec = found.study
+            apply_corrections(spec, store, reason)
             _warn(found, store)
         public = None if public_url is None else ct.web.public_address(public_url)
         asyncio.run(main())

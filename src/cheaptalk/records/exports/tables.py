@@ -32,7 +32,8 @@ from cheaptalk.records.exports.columns import (
 from cheaptalk.records.judgements import Judgement
 from cheaptalk.records.moves import COUNTS, count_moves
 from cheaptalk.records.people import queries
-from cheaptalk.records.people.rows import Notice, Participant, Payment, Play, Response
+from cheaptalk.records.people.corrections import corrections_of
+from cheaptalk.records.people.rows import Correction, Notice, Participant, Payment, Play, Response
 from cheaptalk.records.record import AnswerRecord, MatchRecord, Status
 from cheaptalk.records.store.reader import StoreReader
 from cheaptalk.rules import GameSpec, Result
@@ -448,7 +449,7 @@ def _both(first: Column, second: Column) -> Column:
     return replace(first, range=" | ".join(ranges), meaning=" / ".join(meanings))
 
 
-PersonRecord: TypeAlias = Participant | Response | Play | Payment | Notice
+PersonRecord: TypeAlias = Participant | Response | Play | Payment | Notice | Correction
 
 
 @dataclass(frozen=True)
@@ -468,6 +469,7 @@ TABLES: Mapping[str, tuple[type[PersonRecord], ReadRecords]] = {
     "plays": (Play, queries.plays_of),
     "payments": (Payment, queries.payments_of),
     "notices": (Notice, queries.notices_of),
+    "corrections": (Correction, corrections_of),
 }
 """The type of the rows of each table, and the function that reads them."""
 STUDY = column("study", TEXT, "", "The exported study.", "study")
@@ -478,8 +480,9 @@ def people_columns() -> dict[str, list[Column]]:
     """Return the columns of each table of participants."""
     tables = {}
     for name, (row_type, _) in TABLES.items():
-        participant, *others = row_columns(row_type)
-        tables[name] = [participant, STUDY, *others]
+        columns = row_columns(row_type)
+        columns.insert(1 if columns[0].name == "participant" else 0, STUDY)
+        tables[name] = columns
     tables["payments"].insert(5, CURRENCY)  # after the amount
     return tables
 

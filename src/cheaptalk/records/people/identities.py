@@ -21,6 +21,12 @@ create table if not exists identities (
     more text not null, noted real not null, primary key (study, source, known_by)
 ) without rowid
 """
+INVITATIONS = """
+create table if not exists invitations (
+    study text not null, address text not null, code text not null, columns text not null,
+    made real not null, primary key (study, address), unique (study, code)
+) without rowid
+"""
 SELECT = "select source, known_by, code, more from identities"
 CODE = "select code from identities where study = ? and source = ? and known_by = ?"
 
@@ -68,12 +74,14 @@ class Identities:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with self._open() as connection:
+        with self.opened() as connection:
             connection.execute(TABLE)
+            connection.execute(INVITATIONS)
         path.chmod(0o600)
 
     @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
+    def opened(self) -> Iterator[sqlite3.Connection]:
+        """Yield a connection to the file, and commit at the end."""
         try:
             with closing(sqlite3.connect(self.path, timeout=10)) as connection:
                 connection.execute("pragma secure_delete=on")
@@ -84,7 +92,7 @@ class Identities:
 
     def note(self, study: str, source: str, known_by: str, code: str, more: str = "") -> str:
         """Record an external id, and return the code of the participant who first used it."""
-        with self._open() as connection:
+        with self.opened() as connection:
             connection.execute(
                 "insert into identities values (?, ?, ?, ?, ?, ?) on conflict do nothing",
                 (study, source, known_by, code, more, time.time()),
@@ -92,21 +100,27 @@ class Identities:
             return str(connection.execute(CODE, (study, source, known_by)).fetchone()[0])
 
     def code_of(self, study: str, source: str, known_by: str) -> str | None:
-        with self._open() as connection:
+        with self.opened() as connection:
             row = connection.execute(CODE, (study, source, known_by)).fetchone()
             return None if row is None else str(row[0])
 
     def of_study(self, study: str) -> dict[str, Identity]:
         """Return the external ids of a study's participants, by participant code."""
-        with self._open() as connection:
+        with self.opened() as connection:
             rows = connection.execute(f"{SELECT} where study = ?", (study,))
             return {identity.code: identity for identity in map(Identity._make, rows)}
 
     def find(self, code: str) -> Identity | None:
-        with self._open() as connection:
+        with self.opened() as connection:
             row = connection.execute(f"{SELECT} where code = ?", (code,)).fetchone()
             return None if row is None else Identity(*row)
 
     def forget(self, code: str) -> None:
-        with self._open() as connection:
+        """Delete the external id of a participant, and their invitation."""
+        with self.opened() as connection:
+            connection.execute(
+                "delete from invitations where (study, code) in "
+                "(select study, known_by from identities where code = ?)",
+                (code,),
+            )
             connection.execute("delete from identities where code = ?", (code,))

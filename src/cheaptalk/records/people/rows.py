@@ -62,6 +62,8 @@ class Response(NamedTuple):
     """When the step was shown; empty if not recorded."""
     answered: Annotated[float, Exported(TIME, "answered_at")]
     """When it was answered."""
+    text_version: Annotated[int | None, Exported(">= 1")]
+    """The version of the texts on the page; empty for steps without a page and if not recorded."""
 
 
 class Play(NamedTuple):
@@ -135,3 +137,24 @@ class Notice(NamedTuple):
     """When it was answered or timed out; empty if still open."""
     correct: bool | None
     """Whether the expected answer came in time; empty for messages and open prompts."""
+
+
+class Correction(NamedTuple):
+    """A text that was corrected after the study had started."""
+
+    version: Annotated[int, Exported(">= 2")]
+    """The version of the study's texts after the correction, which may change several texts."""
+    made: Annotated[float, Exported(TIME, "made_at")]
+    """When it was made."""
+    by: str
+    """The account or user that made it; empty if not recorded."""
+    reason: str
+    """The reason that was given; empty if not recorded."""
+    text: str
+    """The location of the text in the study file."""
+    language: str
+    """The code of the language; empty if the text has no languages."""
+    before: str | None
+    """The text before the correction; empty if it was added."""
+    after: str | None
+    """The text after the correction; empty if it was removed."""

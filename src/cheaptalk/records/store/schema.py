@@ -30,7 +30,7 @@ from cheaptalk.records.validation import (
 
 BASELINE = "0011"
 """Oldest supported schema version; stores with an earlier version are refused."""
-REVISION = "0019"
+REVISION = "0020"
 """Newest schema version; stores with a later version are refused."""
 
 CALL_STATES = ("sent", "answered", "failed", "unresolved")
@@ -212,6 +212,7 @@ responses: sa.Table = _table(
     Column("correct", Boolean, comment="null if no answer is expected"),
     Column("shown", Moment, comment="seconds since 1970; null if not recorded"),
     Column("answered", Moment, nullable=False),
+    Column("text_version", Whole, comment="of the page; null if not recorded"),
     with_rowid=False,
 )
 
@@ -278,6 +279,17 @@ payouts: sa.Table = _table(
     Column("people", Whole, nullable=False),
     Column("cents", Whole, nullable=False),
     Column("made", Moment, nullable=False, comment="seconds since 1970"),
+)
+
+corrections: sa.Table = _table(
+    "corrections",
+    Column("id", Integer, primary_key=True),
+    Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
+    Column("version", Whole, nullable=False, comment="of the texts after the correction"),
+    Column("made", Moment, nullable=False, comment="seconds since 1970"),
+    Column("by", Words, nullable=False, comment="account or user; empty if not recorded"),
+    Column("reason", LongWords, nullable=False, comment="empty if not recorded"),
+    Column("changes", Shaped(list[dict[str, Any]]), nullable=False, comment="texts of pages"),
 )
 
 recruitments: sa.Table = _table(
@@ -348,6 +360,7 @@ Index("matches_unfinished", matches.c.status, sqlite_where=UNFINISHED, postgresq
 Index("participants_by_study", participants.c.study_id)
 Index("plays_by_match", plays.c.match_id)
 Index("payments_by_study", payments.c.study_id)
+Index("corrections_by_study", corrections.c.study_id)
 
 
 def upsert(table: sa.Table, keys: Sequence[str], update: Iterable[str]) -> Insert:

@@ -207,6 +207,26 @@ def _mean_pay(mean_pay: pl.DataFrame, sign: str) -> Answer:
     )
 
 
+def corrected(evidence: Evidence) -> Iterator[Shown]:
+    """List the texts that were corrected while participants took part."""
+    rows = frames.read_corrections(evidence.store, evidence.study)
+    if rows.is_empty():
+        raise NoData("no text has been corrected")
+    versions = rows["version"].n_unique()
+    yield Answer(
+        f"{counted(versions, 'correction')} changed {counted(rows.height, 'text')} during the "
+        "study; each response has the version of its texts.",
+        f"{counted(versions, 'correction')} of texts",
+    )
+    made = pl.col("made_at").dt.strftime("%Y-%m-%d %H:%M")
+    columns = texts(
+        version="Version", made_at="Time (UTC)", text="Text", before="Before", after="After",
+        reason="Reason",
+    )  # fmt: skip
+    frame = rows.with_columns(made, pl.col("version").cast(pl.String))
+    yield ReportTable("corrections", "Corrected texts", frame, columns)
+
+
 def people_part(evidence: Evidence) -> Iterator[Shown]:
     """Show participants' progress, their assignment to treatments, its order, and their pay.
 
@@ -228,7 +248,7 @@ def people_part(evidence: Evidence) -> Iterator[Shown]:
     95 % intervals of pay have each participant as one cluster. The pay of participants whose data
     were deleted counts only in the total.
     """
-    for part in (participants, spread, orders, paid):
+    for part in (participants, spread, orders, paid, corrected):
         try:
             yield from part(evidence)
         except NoData:

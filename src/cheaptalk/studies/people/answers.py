@@ -17,7 +17,7 @@ from pydantic_core import SchemaError, SchemaValidator, ValidationError, core_sc
 
 from cheaptalk.rules import Value, suggest
 from cheaptalk.rules.errors import shown
-from cheaptalk.studies.people.texts import FIRST, NAME, Words, in_language
+from cheaptalk.studies.people.texts import FIRST, NAME, RECORDED, Words, in_language
 
 Recorded: TypeAlias = str | int | float | None
 """A recorded value; None if the question was not answered."""
@@ -174,7 +174,7 @@ class Choices(Answer):
     numeric = False
     shorthand = "options"
 
-    options: Annotated[list[Words], Field(min_length=2)]
+    options: Annotated[list[Annotated[Words, RECORDED]], Field(min_length=2)]
 
     @field_validator("options", mode="before")
     @classmethod

@@ -61,6 +61,7 @@ class Response(NamedTuple):
         answer: answers by item; for a game, its state and payment.
         correct: whether the answers are correct; None if every answer is accepted.
         shown, answered: Unix times in seconds.
+        text_version: version of the texts on the page, which counts from 1; None without a page.
     """
 
     step: str
@@ -70,6 +71,7 @@ class Response(NamedTuple):
     correct: bool | None = None
     shown: float | None = None
     answered: float = 0.0
+    text_version: int | None = None
 
 
 @dataclass(frozen=True)

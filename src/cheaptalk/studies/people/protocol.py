@@ -5,6 +5,7 @@ from collections import Counter
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
@@ -17,7 +18,7 @@ from cheaptalk.studies.people.items import Item
 from cheaptalk.studies.people.pay_rules import Pay as Pay  # re-exported
 from cheaptalk.studies.people.protocol_texts import check_path
 from cheaptalk.studies.people.steps import AnyStep, Games, Payment, Quiz, Step, located_steps
-from cheaptalk.studies.people.texts import Words
+from cheaptalk.studies.people.texts import ADJUSTABLE, CONTENT, Words
 
 Source: TypeAlias = Literal["open", "prolific", "mturk", "sona", "code"]
 RETURN = {"prolific": "https://app.prolific.com/submissions/complete?cc={code}"}
@@ -38,6 +39,22 @@ LONGEST_INVITED = 200
 """Maximum characters of an invited id or code."""
 
 
+def sona_problem(url: str) -> str:
+    """Return why a completion URL of SONA gives no credit; empty if it is complete.
+
+    >>> link = "https://uni.sona-systems.com/webstudy_credit.aspx?experiment_id=1&credit_token=2"
+    >>> sona_problem(f"{link}&survey_code={{id}}"), sona_problem(link)
+    ('', 'lacks survey_code={id}; copy the completion URL from SONA, and write {id} for XXXX')
+    """
+    given = dict(parse_qsl(urlsplit(url).query))
+    for name in ("experiment_id", "credit_token"):
+        if not given.get(name):
+            return f"lacks {name}=...; copy the completion URL from SONA, and write {{id}} for XXXX"
+    if given.get("survey_code") != "{id}":
+        return "lacks survey_code={id}; copy the completion URL from SONA, and write {id} for XXXX"
+    return ""
+
+
 class Recruitment(Value):
     """Settings for the recruitment, identification and number of participants.
 
@@ -45,19 +62,21 @@ class Recruitment(Value):
         source: the recruitment source, which determines the id parameter of the link. The source
             ``open`` requires no id; with ``code``, participants enter a code.
         id_parameter: a custom URL parameter for the id; ids may then have any source's format.
-        invited: the invited ids or codes; by default, anyone may participate.
+        invited: the invited ids or codes; by default, anyone may participate or, with ``code``,
+            everyone who got a personal code.
         places: maximum number of completions; by default, as many as the study's matches require.
         one_browser: whether to reject a second participant in the same browser.
-        return_url: the completion URL; ``{code}`` and ``{id}`` are replaced with the completion
-            code and the participant's id.
+        return_url: the completion URL, also by ending, such as ``{complete: URL, screened_out:
+            URL}``; ``{code}`` and ``{id}`` are replaced with the completion code and the
+            participant's id.
     """
 
     source: Source = "open"
     id_parameter: str | None = None
-    invited: list[str] | None = None
-    places: Annotated[int, Field(ge=1)] | None = None
-    one_browser: bool = False
-    return_url: str | None = None
+    invited: Annotated[list[str] | None, ADJUSTABLE] = None
+    places: Annotated[Annotated[int, Field(ge=1)] | None, ADJUSTABLE] = None
+    one_browser: Annotated[bool, ADJUSTABLE] = False
+    return_url: Annotated[str | dict[Ending, str] | None, ADJUSTABLE] = None
 
     @field_validator("invited", mode="before")
     @classmethod
@@ -75,10 +94,18 @@ class Recruitment(Value):
 
     @field_validator("return_url")
     @classmethod
-    def _is_url(cls, url: str | None) -> str | None:
-        if url is not None and not url.startswith(("https://", "http://")):
-            raise ValueError(f"{shown(url)} is not a URL; it must start with https://")
-        return url
+    def _is_url(cls, urls: str | dict[Ending, str] | None) -> str | dict[Ending, str] | None:
+        for url in [urls] if isinstance(urls, str) else (urls or {}).values():
+            if not url.startswith(("https://", "http://")):
+                raise ValueError(f"{shown(url)} is not a URL; it must start with https://")
+        return urls
+
+    @model_validator(mode="after")
+    def _has_credit_link(self) -> "Recruitment":
+        url = self.url("complete") if self.source == "sona" else None
+        if url is not None and (problem := sona_problem(url)):
+            raise LocatedError(f"{shown(url)} {problem}", "return_url")
+        return self
 
     @model_validator(mode="after")
     def _knows_whom(self) -> "Recruitment":
@@ -86,8 +113,6 @@ class Recruitment(Value):
             raise LocatedError(
                 "source open admits anyone, without ids; set another source", "invited"
             )
-        if self.source == "code" and self.invited is None:
-            raise LocatedError("code requires a list of codes under invited", "source")
         return self
 
     @property
@@ -115,10 +140,23 @@ class Recruitment(Value):
         pattern = ANY_ID if self.id_parameter else ID_PATTERNS.get(self.source, ANY_ID)
         return re.fullmatch(pattern, known_by) is not None
 
-    def sent_to(self, code: str, known_by: str) -> str | None:
-        """Return a participant's completion URL; None if participants only see a code."""
-        url = self.return_url or RETURN.get(self.source)
-        return None if url is None else url.replace("{code}", code).replace("{id}", known_by)
+    def url(self, ending: Ending) -> str | None:
+        """Return the completion URL of an ending, with placeholders; None if there is none."""
+        if isinstance(self.return_url, dict):
+            return self.return_url.get(ending, RETURN.get(self.source))
+        return self.return_url or RETURN.get(self.source)
+
+    def sent_to(self, code: str, known_by: str, ending: Ending = "complete") -> str | None:
+        """Return a participant's completion URL; None if participants only see a code.
+
+        >>> recruitment = Recruitment(return_url={"quota_full": "https://panel.org/full?id={id}"})
+        >>> recruitment.sent_to("", "a b", "quota_full"), recruitment.sent_to("", "a b")
+        ('https://panel.org/full?id=a%20b', None)
+        """
+        url = self.url(ending)
+        if url is None:
+            return None
+        return url.replace("{code}", quote(code, safe="")).replace("{id}", quote(known_by, safe=""))
 
 
 class Limits(Value):
@@ -156,11 +194,13 @@ class Protocol(Value):
     path: Annotated[list[AnyStep], Field(min_length=1)]
     pay: Annotated[Pay, Field(title="Payment")] = Pay()
     codes: dict[Ending, str] = Field(default_factory=dict, title="Completion codes")
-    contact: str = ""
+    contact: Annotated[str, CONTENT] = ""
     cohorts: Annotated[list[str], Field(min_length=1)] = ["main"]  # noqa: RUF012 - frozen
-    keep_days: Annotated[float, Field(gt=0)] | None = Field(None, title="Retention in days")
-    logo: str = ""
-    files: dict[str, str] = Field(default_factory=dict)
+    keep_days: Annotated[
+        Annotated[float, Field(gt=0)] | None, Field(title="Retention in days"), ADJUSTABLE
+    ] = None
+    logo: Annotated[str, CONTENT] = ""
+    files: Annotated[dict[str, str], CONTENT] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod

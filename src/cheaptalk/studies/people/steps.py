@@ -18,7 +18,7 @@ from cheaptalk.rules.registry import Registry, is_function
 from cheaptalk.studies.people.conditions import When, has_parameters
 from cheaptalk.studies.people.items import Item, distinct, pages_of
 from cheaptalk.studies.people.schedules import Design, Matching, Roles
-from cheaptalk.studies.people.texts import Words, in_languages
+from cheaptalk.studies.people.texts import CONTENT, Words, in_languages
 from cheaptalk.styles.writing import Writing
 
 Failing: TypeAlias = Literal["screened_out", "failed_attention", "go_on"]
@@ -192,7 +192,7 @@ class CustomPage(Step):
     kind = "page"
     shorthand = "template"
 
-    template: str | dict[str, str]
+    template: Annotated[str | dict[str, str], CONTENT]
     items: list[Item] = Field(default_factory=list)
 
 

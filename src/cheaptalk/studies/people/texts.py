@@ -6,6 +6,7 @@ from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypeAlias, Union, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel
+from pydantic.fields import FieldInfo
 
 from cheaptalk.rules.errors import Location, shown
 
@@ -20,10 +21,17 @@ PLACEHOLDER = re.compile(rf"\{{(\{{{NAME.pattern}\}})\}}|\{{({NAME.pattern})\}}"
 
 
 class _Marker:
-    """Marks the annotations of texts for participants."""
+    """Marks annotations by how their values may change after participants have started."""
 
 
 MARKER = _Marker()
+"""Marks texts for participants, which can be corrected."""
+CONTENT = _Marker()
+"""Marks other contents of pages, such as images, which can be corrected."""
+RECORDED = _Marker()
+"""Marks texts that are recorded as answers in the fallback language, and can't change in it."""
+ADJUSTABLE = _Marker()
+"""Marks settings that can change at any time, such as the number of places."""
 
 
 def in_languages(data: Mapping[Any, Any]) -> bool:
@@ -85,29 +93,23 @@ def texts_in(
     value: Any, annotation: Any = None, location: Location = ()
 ) -> Iterator[tuple[Location, str | dict[str, str]]]:
     """Yield all nonempty texts for participants in a part of a study, with their locations."""
-    if _is_words(annotation):
+    if MARKER in markers(annotation):
         if value:
             yield location, value
     elif isinstance(value, BaseModel):
         for name, info in type(value).model_fields.items():
             if name not in value.model_fields_set:
                 continue  # a default is not a text of the study
-            marked = MARKER in info.metadata
-            inner = Words if marked else info.annotation
-            yield from texts_in(getattr(value, name), inner, (*location, name))
+            yield from texts_in(getattr(value, name), marked(info), (*location, name))
     elif isinstance(value, list | tuple):
         for number, member in enumerate(value):
-            yield from texts_in(member, _of_members(annotation, list), (*location, number))
+            yield from texts_in(member, of_members(annotation, list), (*location, number))
     elif isinstance(value, dict):
         for key, member in value.items():
-            yield from texts_in(member, _of_members(annotation, dict), (*location, key))
+            yield from texts_in(member, of_members(annotation, dict), (*location, key))
 
 
-def _is_words(annotation: Any) -> bool:
-    return get_origin(annotation) is Annotated and MARKER in annotation.__metadata__
-
-
-def _of_members(annotation: Any, container: type) -> Any:
+def of_members(annotation: Any, container: type) -> Any:
     """Return the annotation of the members of a list or dictionary; None if it is unknown."""
     if get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
@@ -117,6 +119,17 @@ def _of_members(annotation: Any, container: type) -> Any:
         if get_origin(plain) is container:
             return get_args(plain)[-1]
     return None
+
+
+def marked(info: FieldInfo) -> Any:
+    """Return the annotation of a model's field, with its markers."""
+    return Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
+
+
+def markers(annotation: Any) -> tuple[Any, ...]:
+    """Return the metadata of an annotation."""
+    is_annotated = get_origin(annotation) is Annotated
+    return tuple(annotation.__metadata__) if is_annotated else ()
 
 
 class MissingTranslation(NamedTuple):
@@ -142,11 +155,11 @@ def missing_translations(part: BaseModel) -> list[MissingTranslation]:
         lacks = sorted(codes - has)
         letters = PLACEHOLDER.sub("", "".join(versions(words)))
         if lacks and any(map(str.isalpha, letters)):
-            missing.append(MissingTranslation(_written(part, location), lacks))
+            missing.append(MissingTranslation(written_location(part, location), lacks))
     return missing
 
 
-def _written(part: BaseModel, location: Location) -> str:
+def written_location(part: BaseModel, location: Location) -> str:
     """Return a location as in a study file, in which an item's kind of answer is a key."""
     names: list[str] = []
     value: Any = part

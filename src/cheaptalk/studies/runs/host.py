@@ -47,6 +47,7 @@ from cheaptalk.rules import (
 )
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import describe
+from cheaptalk.studies.corrections import record_correction
 from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.presets import StudySource, study_of
 from cheaptalk.studies.runs.live_chat import LiveChat
@@ -349,6 +350,7 @@ async def open_host(
         call_cache = stack.enter_context(open_cache(cache))
         stack.enter_context(opened.writing())
         mark_unresolved(opened)
+        record_correction(opened, loaded)
         rows = StudyRows(opened, loaded.name, loaded.written())
         budget_tracker = study_budget_tracker(
             opened, rows.id, loaded.budget, prices or load_prices(), cap

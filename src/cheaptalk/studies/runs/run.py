@@ -50,6 +50,7 @@ from cheaptalk.records.store.reader import chunks
 from cheaptalk.records.store.store import StudyRows, adopt, note_run
 from cheaptalk.rules import ReplayMismatch, counted
 from cheaptalk.rules.arguments import describe_type
+from cheaptalk.studies.corrections import record_correction
 from cheaptalk.studies.estimates.usage_history import ENOUGH
 from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.plans.parts import has_people
@@ -233,6 +234,7 @@ class _Run:
         self.progress = Progress(0, 0)
         full_plan = planned.within
         self.others = 0 if full_plan is None else len(full_plan.matches) - len(planned.matches)
+        record_correction(store, planned.study)
         self.rows = StudyRows(store, planned.study.name, planned.study.written())
         planned.matches.extend(replaced(planned, store))
         self.settled = bytearray(len(planned.matches))

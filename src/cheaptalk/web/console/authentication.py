@@ -54,6 +54,7 @@ TABS = (
     "overview",
     "design",
     "files",
+    "recruit",
     "participants",
     "matches",
     "transcripts",

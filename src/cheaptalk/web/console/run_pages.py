@@ -15,7 +15,7 @@ from cheaptalk.styles.writing import PLAIN
 from cheaptalk.text import capital
 from cheaptalk.web.console.authentication import STUDY, Authentication, CurrentVisit
 from cheaptalk.web.console.study_pages import check_design
-from cheaptalk.web.laboratory.laboratory import Laboratory
+from cheaptalk.web.laboratory.laboratory import CorrectsTexts, Laboratory
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.participants.pages import completion_codes
 from cheaptalk.web.rooms.rooms import Stage
@@ -61,7 +61,10 @@ class StudyRunPages:
 
     async def launch(self, visit: CurrentVisit, name: str) -> Response:
         draft = self.laboratory.database.drafts.read(name)
-        study = await self.laboratory.launch(draft.name, draft.text)
+        try:
+            study = await self.laboratory.launch(draft.name, draft.text)
+        except CorrectsTexts:
+            return visit.go(f"/studies/{draft.name}/corrections")
         visit.record("launched", draft.name, version=draft.version)
         tab = "matches" if study.people is None else "participants"
         return visit.go(f"/studies/{draft.name}/{tab}", "The study was launched.")

@@ -21,11 +21,13 @@ from cheaptalk.web.console.authentication import (
     PasswordChangeRequired,
     Visit,
 )
+from cheaptalk.web.console.correction_pages import CorrectionPages
 from cheaptalk.web.console.designs.study_editor import StudyEditor
 from cheaptalk.web.console.errors import sentence, status_of
 from cheaptalk.web.console.file_pages import FilePages
 from cheaptalk.web.console.participant_pages import ParticipantPages
 from cheaptalk.web.console.pay_pages import PayPages
+from cheaptalk.web.console.recruit_pages import RecruitPages
 from cheaptalk.web.console.run_pages import StudyRunPages
 from cheaptalk.web.console.study_pages import StudyPages
 from cheaptalk.web.headers import HeadersMiddleware, page_headers
@@ -116,7 +118,15 @@ def make_console(laboratory: Laboratory, code: str, title: str, hasher: Password
     authentication.add_page("/live.js", live_script, Role.VIEWER)
     add_account_pages(authentication)
     StudyEditor(laboratory).add(authentication)
-    for pages in (StudyPages, FilePages, ParticipantPages, PayPages, StudyRunPages):
+    for pages in (
+        StudyPages,
+        CorrectionPages,
+        FilePages,
+        RecruitPages,
+        ParticipantPages,
+        PayPages,
+        StudyRunPages,
+    ):
         pages(laboratory).add(authentication)
     for error in HANDLED:
         app.add_exception_handler(error, error_page)

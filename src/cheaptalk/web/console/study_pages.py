@@ -187,7 +187,7 @@ class StudyPages:
         """Save a study design, even an invalid one; on a conflict, show both versions."""
         text = _text(_required_field(visit.form, "text"))
         try:
-            after = self.drafts.replace(name, text, _version(visit.form), visit.account.name)
+            after = self.drafts.replace(name, text, version_in(visit.form), visit.account.name)
         except Conflict as conflict:
             return conflict_page(visit, conflict)
         return visit.go(
@@ -210,7 +210,7 @@ class StudyPages:
 
     async def delete(self, visit: CurrentVisit, name: str) -> Response:
         """Delete a study, unless it has changed since the confirmation page was shown."""
-        version = _version(visit.form)
+        version = version_in(visit.form)
         draft = await asyncio.to_thread(self.drafts.read, name)
         try:
             if draft.version != version:
@@ -266,7 +266,8 @@ def _required_field(form: dict[str, str], field: str) -> str:
     return form[field]
 
 
-def _version(form: dict[str, str]) -> int:
+def version_in(form: dict[str, str]) -> int:
+    """Return the version of the design in a form; raise HTTPException if it is invalid."""
     text = _required_field(form, "version")
     if not (text.isascii() and text.isdigit() and len(text) < len(str(MAX_ID))):
         raise HTTPException(400, "The form is invalid. Reload the page and try again.")

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import shutil
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -11,7 +11,12 @@ from typing import NamedTuple, Self
 from fastapi import FastAPI
 
 from cheaptalk.atomic_files import whole_file
+from cheaptalk.records import Store, StoreNotFound
+from cheaptalk.records.people.corrections import FIRST_VERSION, text_version
 from cheaptalk.rules import CheaptalkError, unknown
+from cheaptalk.studies.corrections import changes_since
+from cheaptalk.studies.lookup import stored_study
+from cheaptalk.studies.people.differences import Differences, differences
 from cheaptalk.studies.status import Stage, StudyStatus
 from cheaptalk.studies.study import Study, StudyError
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
@@ -20,6 +25,7 @@ from cheaptalk.web.laboratory.folder import Folder
 from cheaptalk.web.laboratory.outputs import Outputs
 from cheaptalk.web.laboratory.runs import Runs
 from cheaptalk.web.laboratory.study_status import turnout
+from cheaptalk.web.participants.correcting import correct_texts
 from cheaptalk.web.participants.server import identities_path, make_experiment, open_experiment
 from cheaptalk.web.participants.supervisor import Supervisor
 from cheaptalk.web.problems import problem_of
@@ -36,6 +42,15 @@ class OpenStudy(NamedTuple):
     supervisor: Supervisor
     app: FastAPI
     stack: AsyncExitStack
+
+
+class CorrectsTexts(CheaptalkError):
+    """Raised if a design corrects texts of a study, which requires a reason."""
+
+    status_code = 409
+
+    def __init__(self) -> None:
+        super().__init__("the design corrects texts that participants have read; give a reason")
 
 
 class Laboratory:
@@ -93,14 +108,20 @@ class Laboratory:
 
         Raises:
             StudyError: the design is not a valid study.
+            CorrectsTexts: the change corrects texts that participants have read.
             CheaptalkError: the change affects participants or a run in progress.
         """
         async with self._launching:
             study = read_design(name, text, self.folder.path)
             before = self.launched(name)
             if before != text:
+                found = self.changes(name, study)
+                if found is not None and found.rule:
+                    raise CheaptalkError(found.rule)
+                if found is not None and found.texts:
+                    raise CorrectsTexts
                 if before is None or not self._is_compatible(name, before, study):
-                    await self._expect_unused(name)
+                    await self._expect_no_run(name)
                 await self._close(name)
                 self._write(name, text)
             try:
@@ -112,12 +133,39 @@ class Laboratory:
             self.broken.pop(name, None)
             return study
 
+    def changes(self, name: str, study: Study) -> Differences | None:
+        """Compare a design with the open study; None if the study has no participants."""
+        opened = self.open.get(name)
+        if opened is None or not opened.supervisor.experiment.people:
+            return None
+        return differences(opened.supervisor.experiment.study, study)
+
+    async def correct(self, name: str, text: str, by: str, reason: str) -> None:
+        """Correct the texts of an open study, and adjust its settings, as in a design.
+
+        Raises:
+            StudyError: the design is not a valid study.
+            CheaptalkError: the design changes a rule.
+        """
+        async with self._launching:
+            study = read_design(name, text, self.folder.path)
+            experiment = self.supervisor(name).experiment
+            found = differences(experiment.study, study)
+            if found.rule:
+                raise CheaptalkError(found.rule)
+            if found.texts:
+                await correct_texts(experiment, study, by, reason)
+            self._write(name, text)
+            if found.settings:
+                await self._close(name)
+                await self._open(name, study)
+
     def _is_compatible(self, name: str, before: str, study: Study) -> bool:
         try:
-            launched = read_design(name, before, self.folder.path)
+            found = differences(read_design(name, before, self.folder.path), study)
         except StudyError:
             return False
-        return _without_recruitment(launched) == _without_recruitment(study)
+        return not (found.rule or found.texts)
 
     def _write(self, name: str, text: str | None) -> None:
         path = self.folder.path / f"{name}.yaml"
@@ -127,19 +175,15 @@ class Laboratory:
         with whole_file(path) as file:
             file.write(text)
 
-    async def _expect_unused(self, name: str) -> None:
+    async def _expect_no_run(self, name: str) -> None:
         opened = self.open.get(name)
-        if opened is not None and opened.supervisor.experiment.people:
-            raise CheaptalkError(
-                "the study has participants, so only its recruitment, contact and data retention "
-                "settings can change; use another study name for the changed design"
-            )
         launched = opened is None and name in self.folder.names()
         if launched and (await self.runs.status(name)).stage.under_way:
             raise CheaptalkError("a run of this study is in progress; stop it first")
 
     async def _open(self, name: str, study: Study) -> None:
         stack, store = AsyncExitStack(), self.folder.store(name)
+        study = await asyncio.to_thread(_with_recorded_texts, study, store)
         try:
             supervisor = await stack.enter_async_context(
                 open_experiment(study, store, identities_path(str(store)))
@@ -204,13 +248,14 @@ class Laboratory:
                 path.unlink(missing_ok=True)
 
 
-def _without_recruitment(study: Study) -> Study:
-    changes: dict[str, object] = {"description": ""}
-    if study.people is not None:
-        recruitment = study.people.recruitment.model_copy(
-            update={"places": None, "invited": None, "one_browser": False}
-        )
-        changes["people"] = study.people.model_copy(
-            update={"recruitment": recruitment, "contact": "", "keep_days": None}
-        )
-    return study.model_copy(update=changes)
+def _with_recorded_texts(study: Study, path: Path) -> Study:
+    """Return the stored version of a study if it differs from its file only in corrected texts.
+
+    A server may stop after a correction was recorded and before the study's file was written.
+    """
+    with suppress(StoreNotFound, StudyError), Store.open(path) as store:
+        found = changes_since(store, study)
+        if found is not None and found.texts and not found.rule:
+            is_corrected = text_version(store, store.study_id(study.name)) > FIRST_VERSION
+            return stored_study(store, study.name) if is_corrected else study
+    return study

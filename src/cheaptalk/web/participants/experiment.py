@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from cheaptalk.players import Kind
 from cheaptalk.records import StoreError
 from cheaptalk.records.people import participants as rows
+from cheaptalk.records.people.corrections import text_version
 from cheaptalk.records.people.identities import Identities
 from cheaptalk.records.people.participants import Progress
 from cheaptalk.rules import Chance
@@ -35,7 +36,15 @@ from cheaptalk.studies.plans.plan import plan
 from cheaptalk.studies.study import Study, StudyError
 from cheaptalk.styles.writing import PLAIN, Writing
 from cheaptalk.web.participants.payments import outcome_of, seed_of
-from cheaptalk.web.participants.people import Participant, Refused, group_of, is_broken
+from cheaptalk.web.participants.people import (
+    Participant,
+    Refused,
+    group_of,
+    is_broken,
+    may_take_part,
+    missing_id,
+    study_changed,
+)
 from cheaptalk.web.participants.places import Places
 from cheaptalk.web.participants.quotas import Quotas
 from cheaptalk.web.rooms.links import new_name
@@ -59,6 +68,8 @@ class Experiment:
         max_cents: maximum payment for one participant in cents, or None.
         max_completions: maximum number of completions, or None.
         keep_until: time at which participants' data are deleted, in seconds since 1970, or None.
+        text_version: version of the study's texts, which counts from 1.
+        admitting: lock that is held while a participant is admitted.
         orphaned: codes of participants whose steps the study no longer has.
 
     Raises:
@@ -92,7 +103,8 @@ class Experiment:
             for seat in table_template.seated
             for language in room_manager.languages.values()
         }
-        self._admitting = asyncio.Lock()
+        self.text_version = text_version(room_manager.store, self.study_id)
+        self.admitting = asyncio.Lock()
         self.orphaned: set[str] = set()
         room_manager.on_begin, room_manager.on_end = self.begin_match, self.settle_match
 
@@ -125,9 +137,12 @@ class Experiment:
             raise missing_id()
         if cohort and cohort not in cohorts:
             raise Refused("This link is incomplete. Use the complete link that you received.", 400)
-        if known_by and recruitment.invited is not None and known_by not in recruitment.invited:
+        ids, study = self.identities, self.study.name
+        if known_by and not await asyncio.to_thread(
+            may_take_part, recruitment, ids, study, known_by
+        ):
             raise Refused("This study is by invitation only.", 403)
-        async with self._admitting:
+        async with self.admitting:
             name, source, code = self.study.name, recruitment.source, code or new_name()
             if code in self.people:
                 return self.people[code]
@@ -146,12 +161,18 @@ class Experiment:
     def expect_open(self) -> None:
         if self.state == "closed":
             raise Refused(
-                "This study no longer accepts new participants. Thank you for your interest.", 410
+                "This study no longer accepts new participants. Thank you for your interest.",
+                410,
+                "quota_full",
             )
         if self.state == "paused":
             raise Refused("Please come back later.", 503)
         if self.quotas.full:
-            raise Refused("This study has enough participants. Thank you for your interest.", 409)
+            raise Refused(
+                "This study has enough participants. Thank you for your interest.",
+                409,
+                "quota_full",
+            )
         if self.protocol.pay.budget is not None and self.forecast_payments().exceeds_budget:
             raise Refused("Please come back later.", 503)
 
@@ -205,13 +226,18 @@ class Experiment:
         return person.quiz
 
     async def answer(
-        self, person: Participant, number: int, fields: Mapping[str, str], writing: Writing = PLAIN
+        self,
+        person: Participant,
+        number: int,
+        fields: Mapping[str, str],
+        writing: Writing = PLAIN,
+        version: int | None = None,
     ) -> bool:
         """Process the answer to a participant's current page.
 
         Answers to other pages are ignored, by the ``number`` of responses when the page was
-        rendered, and incomplete answers are requested again. Return whether to delete the data of
-        the visit now.
+        rendered, and incomplete answers are requested again. ``version`` is that of the page's
+        texts. Return whether to delete the data of the visit now.
         """
         async with person.lock:
             stop = person.journey.stop
@@ -224,11 +250,17 @@ class Experiment:
             elif isinstance(stop, End) and self.may_start_visit(person) is True:
                 await self.record_answer(person, {"again": True})
             elif isinstance(stop, Page):
-                return await self._answer_page(person, self.page_of(person), fields, writing)
+                page = self.page_of(person)
+                return await self._answer_page(person, page, fields, writing, version)
             return False
 
     async def _answer_page(
-        self, person: Participant, page: Page, fields: Mapping[str, str], writing: Writing
+        self,
+        person: Participant,
+        page: Page,
+        fields: Mapping[str, str],
+        writing: Writing,
+        version: int | None,
     ) -> bool:
         typed = (item for item in page.items if item.answer.typed)
         numbers = [column for item in typed for column in item.columns.values()]
@@ -242,7 +274,7 @@ class Experiment:
         if isinstance(page.step, FirstName):
             person.visitor.known_as = chosen_name(fields, self.reserved_names)
             changes = {"known_as": person.visitor.known_as}
-        await self.record_answer(person, answer, correct, changes)
+        await self.record_answer(person, answer, correct, changes, version=version)
         return isinstance(page.step, Quiz) and correct is False and page.step.erase
 
     def may_start_visit(self, person: Participant) -> bool | float:
@@ -266,16 +298,17 @@ class Experiment:
         *,
         step: str | None = None,
         play: Mapping[str, Any] | None = None,
+        version: int | None = None,
     ) -> None:
         """Save an answer and go to the next step; the caller must hold the participant's lock.
 
         ``changes`` are further columns of the participant's row, and ``play`` contains the changed
-        columns of a game, with its number. By default, ``step`` is the current one.
+        columns of a game, with its number. By default, ``step`` is the current one. ``version``
+        is that of the texts on the answered page, if any.
         """
         stop, responses = person.journey.stop, person.journey.responses
-        response = Response(
-            step or stop.name, stop.visit, stop.game, answer, correct, person.shown_at, time.time()
-        )
+        place, times = (step or stop.name, stop.visit, stop.game), (person.shown_at, time.time())
+        response = Response(*place, answer, correct, *times, version)
         journey = Journey(self.protocol, [*responses, response])
         columns = {
             "step": stop.name if journey.ending not in (None, "complete") else journey.stop.name,
@@ -558,18 +591,6 @@ class Experiment:
         if pay is not None and pay.rounds is not None:
             play["paid_rounds"] = pay.rounds
         await self.record_answer(person, answer, play=play)
-
-
-def study_changed() -> Refused:
-    """Return the error for a participant whose current step was removed from the study."""
-    return Refused("The study has changed, so you cannot continue where you left off.", 409)
-
-
-def missing_id() -> Refused:
-    """Return the error for a link without a platform ID."""
-    return Refused(
-        "Your ID is missing from this link. Use the complete link that you received.", 400
-    )
 
 
 def check_protocol(study: Study) -> None:

@@ -35,9 +35,10 @@ from cheaptalk.studies.people.steps import (
     Quiz,
 )
 from cheaptalk.studies.people.texts import in_language
-from cheaptalk.web.participants.experiment import missing_id, study_changed
+from cheaptalk.web.participants.correcting import text_version_of
+from cheaptalk.web.participants.mturk import SUBMIT_TO, mturk_host, submission
 from cheaptalk.web.participants.payments import PaymentBreakdown, breakdown_of, seed_of
-from cheaptalk.web.participants.people import Participant, Refused
+from cheaptalk.web.participants.people import Participant, Refused, missing_id, study_changed
 from cheaptalk.web.participants.supervisor import Supervisor
 from cheaptalk.web.participants.texts import Images, PageTexts, clock, day_text, plain_prose
 from cheaptalk.web.posted import LoginThrottle, asker, posted_form
@@ -79,10 +80,19 @@ class ParticipantPages(RoomPages):
     def __init__(self, supervisor: Supervisor, links: Links, address: Address, title: str) -> None:
         self.supervisor = supervisor
         self.experiment = supervisor.experiment
-        self.protocol = self.experiment.protocol
         self.guesses = LoginThrottle(GUESSES, GUESS_SECONDS, time.monotonic)
-        self.images = Images(self.protocol)
+        self._images = Images(self.protocol)
         super().__init__(self.experiment.room_manager, links, address, title)
+
+    @property
+    def protocol(self) -> Protocol:
+        return self.experiment.protocol
+
+    @property
+    def images(self) -> Images:
+        if self._images.protocol is not self.protocol:  # a text or image was corrected
+            self._images = Images(self.protocol, self._images)
+        return self._images
 
     @property
     def deadline(self) -> float:
@@ -137,7 +147,21 @@ class ParticipantPages(RoomPages):
             said=text(str(error)),
             mine="",
             heading=headings.get(error.status, text("You cannot take part")),
+            **self._return_of(request, error),
         )
+
+    def _return_of(self, request: Request, error: Refused) -> dict[str, Any]:
+        """Return the completion code and link of a person whom a full study turns away."""
+        known_by: str = getattr(request.state, "known_by", "")
+        recruitment = self.protocol.recruitment
+        if error.ending is None or not known_by or not recruitment.has_form(known_by):
+            return {}
+        code = self.protocol.codes.get(error.ending)
+        url = recruitment.url(error.ending)
+        if code is None and (url is None or "{code}" in url):
+            return {}
+        back_to = recruitment.sent_to(code or "", known_by, error.ending)
+        return {"completion_code": code, "back_to": back_to}
 
     # Entry
 
@@ -145,8 +169,10 @@ class ParticipantPages(RoomPages):
         """Show the entry page of the recruitment link without recording anything."""
         query = dict(request.query_params)
         parameters = self.protocol.recruitment.parameters
-        known_by = query.get(parameters[0], "") if parameters else ""
+        known_by = request.state.known_by = query.get(parameters[0], "") if parameters else ""
         other_ids = {name: query[name] for name in parameters[1:] if name in query}
+        if "hitId" in parameters and (host := mturk_host(query.get(SUBMIT_TO, ""))):
+            other_ids[SUBMIT_TO] = host
         earlier = self.remembered(request)
         if earlier is not None and known_by and self._platform_id(earlier) == known_by:
             known_by = ""  # the link belongs to the same person
@@ -166,8 +192,7 @@ class ParticipantPages(RoomPages):
         )
 
     async def _expect_welcome(self, request: Request, known_by: str, query: dict[str, str]) -> None:
-        if query.get("assignmentId") == PREVIEW:
-            raise Refused("To start the study, accept the task first.", 200)
+        expect_accepted(query.get("assignmentId"))
         source = self.protocol.recruitment.source
         if source in ("open", "code"):
             self.experiment.expect_open()
@@ -199,7 +224,7 @@ class ParticipantPages(RoomPages):
     async def enter(self, request: Request) -> Response:
         """Admit a new participant, or redirect a returning one to their page."""
         posted = await posted_form(request, self.openings, asker(request))
-        known_by = posted.get("known_by", "").strip()
+        known_by = request.state.known_by = posted.get("known_by", "").strip()
         earlier = self.remembered(request)
         if earlier is not None and not known_by:
             return self.to_page_of(request, earlier.visitor)
@@ -208,7 +233,10 @@ class ParticipantPages(RoomPages):
         if recruitment.one_browser and earlier_id not in (None, known_by):
             raise Refused("This browser has already been used to take part in this study.", 409)
         sent = dict(parse_qsl(posted.get("more", "")))
+        expect_accepted(sent.get("assignmentId"))
         other_ids = {name: sent[name] for name in recruitment.parameters[1:] if name in sent}
+        if "hitId" in recruitment.parameters and mturk_host(f"https://{sent.get(SUBMIT_TO, '')}"):
+            other_ids[SUBMIT_TO] = sent[SUBMIT_TO]
         expect_legal(other_ids.values())
         if known_by:
             self._expect_form(known_by)
@@ -302,6 +330,7 @@ class ParticipantPages(RoomPages):
             "participant": person,
             "number": person.visitor.notifier.number,
             "number_of_page": len(person.journey.responses),
+            "text_version": text_version_of(self.experiment, person),
             "wrong": (),
             "entered": lambda name: person.entered.get(name, ""),
             "earned": 0 if drawn else sum(in_games.values()),
@@ -473,7 +502,8 @@ class ParticipantPages(RoomPages):
             "completion_code": code,
             "payment": payment,
             "unpaid": not payment.total and stop.ending in UNPAID and self.protocol.pay.anything,
-            "back_to": self.protocol.recruitment.sent_to(code, known_by),
+            "back_to": self.protocol.recruitment.sent_to(code, known_by, stop.ending),
+            "submission": None if identity is None else submission(self.protocol, identity.more),
             "again": self.experiment.may_start_visit(person),
         }
 
@@ -482,10 +512,12 @@ class ParticipantPages(RoomPages):
     async def page(self, request: Request, token: str) -> Response:
         person = self.participant(request, token)
         posted = await posted_form(request, self.posts, person.code)
-        number = posted.pop("page-number", "")
+        number, version = posted.pop("page-number", ""), posted.pop("text-version", "")
         if NUMBER.fullmatch(number):
+            shown = int(version) if NUMBER.fullmatch(version) else 0
+            known = shown if 0 < shown <= self.experiment.text_version else None
             writing = self.language(request).writing
-            if await self.experiment.answer(person, int(number), posted, writing):
+            if await self.experiment.answer(person, int(number), posted, writing, known):
                 await self.supervisor.erase_visit(person)
         return self.to_page_of(request, person.visitor, token)
 
@@ -548,6 +580,12 @@ class ParticipantPages(RoomPages):
     async def gone(self, request: Request) -> Response:
         text = self.language(request).text("All your data has been deleted.")
         return self.render(request, "gone.html.jinja", said=text)
+
+
+def expect_accepted(assignment: str | None) -> None:
+    """Raise :class:`Refused` if a worker of MTurk sees a preview, and has not accepted the task."""
+    if assignment == PREVIEW:
+        raise Refused("To start the study, accept the task first.", 200)
 
 
 def expect_legal(values: Iterable[str]) -> None:

@@ -5,18 +5,46 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from cheaptalk.records.people.identities import Identities
+from cheaptalk.records.people.invitations import is_invited
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.people.path import Journey, Page
-from cheaptalk.studies.people.protocol import Ending
+from cheaptalk.studies.people.protocol import Ending, Recruitment
 from cheaptalk.web.rooms.rooms import Visitor
 
 
 class Refused(CheaptalkError):
-    """Raised if a person cannot take part; ``status`` is the HTTP status of the page."""
+    """Raised if a person cannot take part; ``status`` is the HTTP status of the page.
 
-    def __init__(self, message: str, status: int) -> None:
+    ``ending`` is that whose completion code the person gets, for example because the study is full.
+    """
+
+    def __init__(self, message: str, status: int, ending: Ending | None = None) -> None:
         super().__init__(message)
-        self.status = status
+        self.status, self.ending = status, ending
+
+
+def study_changed() -> Refused:
+    """Return the error for a participant whose current step was removed from the study."""
+    return Refused("The study has changed, so you cannot continue where you left off.", 409)
+
+
+def missing_id() -> Refused:
+    """Return the error for a link without a platform ID."""
+    return Refused(
+        "Your ID is missing from this link. Use the complete link that you received.", 400
+    )
+
+
+def may_take_part(
+    recruitment: Recruitment, identities: Identities, study: str, known_by: str
+) -> bool:
+    """Return whether a study's recruitment admits an id, or invites a code."""
+    if known_by in (recruitment.invited or ()):
+        return True
+    if recruitment.source == "code":
+        return is_invited(identities, study, known_by)
+    return recruitment.invited is None
 
 
 @dataclass

@@ -12,7 +12,9 @@ from cheaptalk.records import Store
 from cheaptalk.records.people.identities import Identities
 from cheaptalk.records.store.lookup import StoreLike
 from cheaptalk.studies.presets import StudySource, study_of
+from cheaptalk.web.headers import page_headers
 from cheaptalk.web.participants.experiment import Experiment, check_protocol
+from cheaptalk.web.participants.mturk import allowing_mturk
 from cheaptalk.web.participants.pages import PAGE_STYLE, ParticipantPages
 from cheaptalk.web.participants.people import Refused
 from cheaptalk.web.participants.restoration import restore
@@ -62,7 +64,10 @@ def make_experiment(
     ``title`` is the title of the pages if the study has none.
     """
     pages = ParticipantPages(supervisor, links, address, title)
-    app = bare_app(pages, PAGE_STYLE, address, title)
+    headers = page_headers(PAGE_STYLE)
+    if supervisor.protocol.recruitment.source == "mturk":
+        headers = allowing_mturk(headers)
+    app = bare_app(pages, PAGE_STYLE, address, title, headers)
     app.add_exception_handler(Refused, pages.refused)
     app.get("/")(pages.entry)
     app.post("/enter")(pages.enter)

@@ -6,12 +6,13 @@ import time
 
 from cheaptalk.records import StoreError
 from cheaptalk.records.people import participants as rows
+from cheaptalk.records.people.invitations import forget_invitations
 from cheaptalk.records.people.participants import Progress, erase
 from cheaptalk.records.people.payouts import lines_of
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.people.answers import same_words
 from cheaptalk.studies.people.path import ENDED, Play
-from cheaptalk.studies.people.protocol import Ending
+from cheaptalk.studies.people.protocol import Ending, Protocol
 from cheaptalk.studies.people.steps import Attention
 from cheaptalk.studies.people.texts import in_language
 from cheaptalk.styles.languages import SOURCE
@@ -37,9 +38,13 @@ class Supervisor:
 
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
-        self.protocol = experiment.protocol
         self.since = time.time()
         self._wipe_due = True
+        self._invitations_deleted = False
+
+    @property
+    def protocol(self) -> Protocol:
+        return self.experiment.protocol
 
     # Timers
 
@@ -65,6 +70,10 @@ class Supervisor:
         if until is None or now < until or self.experiment.state != "closed":
             return
         store, study_id = self.experiment.room_manager.store, self.experiment.study_id
+        name, identities = self.experiment.study.name, self.experiment.identities
+        if not self._invitations_deleted:
+            await asyncio.to_thread(forget_invitations, identities, name)
+            self._invitations_deleted = True
         unpaid = {line.code for line in lines_of(store, study_id, None)}
         for person in list(self.experiment.people.values()):
             complete = person.ending is not None and person.code not in unpaid

@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from markupsafe import Markup
 
 from cheaptalk.studies.people.answers import Date, Recorded
-from cheaptalk.studies.people.files import TEMPLATE, image_of, suffix_of
+from cheaptalk.studies.people.files import TEMPLATE, Image, image_of, suffix_of
 from cheaptalk.studies.people.markdown import rendered
 from cheaptalk.studies.people.pay_rules import cents
 from cheaptalk.studies.people.protocol import Protocol
@@ -85,13 +85,18 @@ class PageTexts(NamedTuple):
 
 
 class Images:
-    """The images of a study, at addresses that contain a digest of their content."""
+    """The images of a study, at addresses that contain a digest of their content.
 
-    def __init__(self, protocol: Protocol) -> None:
+    Pages that are already open may still show ``earlier`` images.
+    """
+
+    def __init__(self, protocol: Protocol, earlier: "Images | None" = None) -> None:
+        self.protocol = protocol
         files = protocol.files.items()
         images = {name: image_of(name, text) for name, text in files if suffix_of(name) != TEMPLATE}
         self._paths = {name: image.path for name, image in images.items()}
-        self._images = {image.path: image for image in images.values()}
+        self._images: dict[str, Image] = {} if earlier is None else dict(earlier._images)
+        self._images |= {image.path: image for image in images.values()}
 
     def url(self, root: str, name: str) -> str:
         return f"{root}/images/{self._paths.get(name, '')}"

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from collections.abc import Mapping
 
 import uvicorn
 from fastapi import FastAPI, HTTPException
@@ -38,13 +39,22 @@ def make_rooms(
     return app
 
 
-def bare_app(pages: RoomPages, style: str, address: Address, title: str) -> FastAPI:
-    """Return an application that has only static files, headers and error pages."""
+def bare_app(
+    pages: RoomPages,
+    style: str,
+    address: Address,
+    title: str,
+    headers: Mapping[str, str] | None = None,
+) -> FastAPI:
+    """Return an application that has only static files, headers and error pages.
+
+    By default, the headers are those of :func:`.page_headers`.
+    """
     app = FastAPI(
         title=title, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
     )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(address.hosts))
-    app.add_middleware(HeadersMiddleware, headers=page_headers(style))
+    app.add_middleware(HeadersMiddleware, headers=headers or page_headers(style))
     app.api_route("/static/{name}", methods=["GET", "HEAD"])(pages.file)
     for error in (
         404,
