@@ -13,7 +13,7 @@ from cheaptalk.records.people.identities import Identities
 from cheaptalk.records.store.lookup import StoreLike
 from cheaptalk.studies.presets import StudySource, study_of
 from cheaptalk.web.participants.experiment import Experiment, check_protocol
-from cheaptalk.web.participants.pages import PAGE_STYLE, ParticipantPages
+from cheaptalk.web.participants.pages import ParticipantPages
 from cheaptalk.web.participants.people import Refused
 from cheaptalk.web.participants.restoration import restore
 from cheaptalk.web.participants.supervisor import Supervisor
@@ -61,8 +61,12 @@ def make_experiment(
 
     ``title`` is the title of the pages if the study has none.
     """
-    pages = ParticipantPages(supervisor, links, address, title)
-    app = bare_app(pages, PAGE_STYLE, address, title)
+    return experiment_app(ParticipantPages(supervisor, links, address, title))
+
+
+def experiment_app(pages: ParticipantPages) -> FastAPI:
+    """Return the web application of participants' pages."""
+    app = bare_app(pages, pages.address, pages.title)
     app.add_exception_handler(Refused, pages.refused)
     app.get("/")(pages.entry)
     app.post("/enter")(pages.enter)
