@@ -26,6 +26,7 @@ from cheaptalk.web.console.errors import sentence, status_of
 from cheaptalk.web.console.file_pages import FilePages
 from cheaptalk.web.console.participant_pages import ParticipantPages
 from cheaptalk.web.console.pay_pages import PayPages
+from cheaptalk.web.console.preview_pages import StudyPreviews
 from cheaptalk.web.console.run_pages import StudyRunPages
 from cheaptalk.web.console.study_pages import StudyPages
 from cheaptalk.web.headers import HeadersMiddleware, page_headers
@@ -116,7 +117,7 @@ def make_console(laboratory: Laboratory, code: str, title: str, hasher: Password
     authentication.add_page("/live.js", live_script, Role.VIEWER)
     add_account_pages(authentication)
     StudyEditor(laboratory).add(authentication)
-    for pages in (StudyPages, FilePages, ParticipantPages, PayPages, StudyRunPages):
+    for pages in (StudyPages, FilePages, ParticipantPages, PayPages, StudyRunPages, StudyPreviews):
         pages(laboratory).add(authentication)
     for error in HANDLED:
         app.add_exception_handler(error, error_page)

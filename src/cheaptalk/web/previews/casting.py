@@ -130,7 +130,7 @@ class CastQuotas(Quotas):
 
     def _own_assignment(self, person: Participant, game: int) -> Assignment | None:
         names = list(self.cast.experiment.room_manager.table_templates)
-        first = names.index(self.cast.settings.treatment) if self.cast.settings.treatment else 0
+        first = int(self.cast.settings.treatment or 1) - 1
         number = 0 if self.protocol.games.same_treatment else game - 1
         name = names[(first + number) % len(names)]
         template = self.cast.experiment.room_manager.table_templates[name]

@@ -105,7 +105,7 @@ def options_of(study: Study) -> Options:
 
 
 def _arrival_treatments(templates: Iterable[TableTemplate]) -> dict[str, str]:
-    """Return names of table templates: their players and, if necessary, game and parameters."""
+    """Return names of tables by number: their players and, if necessary, game and parameters."""
     templates = list(templates)
     several = len({template.game.name for template in templates}) > 1
     named: dict[str, str] = {}
@@ -118,7 +118,7 @@ def _arrival_treatments(templates: Iterable[TableTemplate]) -> dict[str, str]:
         if texts.count(named[template.name]) > 1:
             settings = template.game.model_dump(mode="json", exclude_defaults=True)
             named[template.name] += f" ({readable(settings)})"
-    return named
+    return {str(number): text for number, text in enumerate(named.values(), 1)}
 
 
 def _orders(protocol: Protocol, design: StudyDesign) -> dict[str, str]:
