@@ -24,7 +24,7 @@ from cheaptalk.web.headers import page_headers
 from cheaptalk.web.laboratory.designs import read_design
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
-from cheaptalk.web.previews.preview import Preview
+from cheaptalk.web.previews.preview import STARTING_SECONDS, Preview
 from cheaptalk.web.previews.previews import Gone, OpenPreview, Previews
 from cheaptalk.web.previews.settings import Options, Settings, options_of, settings_of
 from cheaptalk.web.problems import problem_of
@@ -33,6 +33,8 @@ from cheaptalk.web.rooms.languages import languages
 SEATS = "/seats"
 """Path below which the console shows the participants' pages of previews."""
 PREVIEW = "/preview/{key}"
+NEXT_SECONDS = 3.0
+"""Maximum time until the next page is shown, because another own seat may have to move first."""
 
 
 class OwnSeat(NamedTuple):
@@ -125,7 +127,7 @@ class StudyPreviews:
         if seat not in numbers:
             raise HTTPException(400, "The form is incomplete. Reload the page and try again.")
         opened = await self._move(opened, numbers[seat], action, visit.form.get("step", ""))
-        await opened.preview.wait()
+        await opened.preview.wait(NEXT_SECONDS if action == "next" else STARTING_SECONDS)
         return visit.go(f"/preview/{key}?seat={seat}")
 
     async def _move(self, opened: OpenPreview, code: str, action: str, step: str) -> OpenPreview:

@@ -79,6 +79,10 @@ class Cast:
                     promised.add((room.code, seat))
                     yield person, Promise(room, seat, assigned.answer["treatment"])
 
+    def is_short(self) -> bool:
+        """Return whether bots are missing, or on their way, where the researcher waits."""
+        return any(self._open_promises()) or any(self.demand())
+
     def _plays(self, person: Participant) -> bool:
         return isinstance(person.journey.stop, Play)
 

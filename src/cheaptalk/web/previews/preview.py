@@ -4,7 +4,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,9 +34,11 @@ from cheaptalk.web.rooms.links import Links, new_name
 LOG = logging.getLogger(__name__)
 CASTING_SECONDS = 0.2
 """Interval at which bots are sent to tables where the researcher waits."""
+PAUSE_SECONDS = 0.05
+"""Interval at which a page that waits for the autopilot looks at its progress."""
 MOST_BOTS = 200
 STARTING_SECONDS = 10.0
-"""Time to wait until the researcher's participants have reached the first step to show."""
+"""Maximum time until a page shows the researcher's participants, even if they are on their way."""
 ID = "preview-{}"
 """Platform ID of a researcher's participant, or of a bot."""
 
@@ -125,9 +127,20 @@ class Preview:
 
     async def wait(self, seconds: float = STARTING_SECONDS) -> None:
         """Wait until all of the researcher's participants have reached their steps."""
-        driving = [task for code, task in self._driving.items() if code in self.own]
-        if driving:
-            await asyncio.wait(driving, timeout=seconds)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while any(code in self.own for code in self._driving) or self._waits_for_bots():
+                    await asyncio.sleep(PAUSE_SECONDS)
+
+    def _waits_for_bots(self) -> bool:
+        """Return whether bots are on their way to a table of the researcher."""
+        others = any(self.experiment.people[code].ending is None for code in self._bots())
+        groups = (self.supervisor.waiting_group(person) for person in self.cast.people())
+        in_group = others and all(group is not None for group in groups)
+        return in_group or self.cast.is_short()
+
+    def _bots(self) -> list[str]:
+        return [code for code in self.experiment.people if code not in self.own]
 
     async def close(self) -> None:
         for task in self._driving.values():
