@@ -93,7 +93,8 @@ async def test_researcher_plays_both_seats_and_nothing_remains(tmp_path: Path) -
         assert len(place.previews[0].experiment.people) == 2
         key = KEY.search(page)
         assert key is not None
-        await browser.post(f"/preview/{key[1]}", "/account", do="close")
+        closed = await browser.post(f"/preview/{key[1]}", "/account", do="close")
+        assert "The preview was closed" in await browser.follow(closed)
         assert [*(tmp_path / FOLDER).iterdir()] == []
         after = sorted(path.name for path in tmp_path.iterdir() if path.name != FOLDER)
         assert after == before

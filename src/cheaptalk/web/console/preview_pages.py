@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from fastapi import HTTPException, Request
@@ -22,6 +23,7 @@ from cheaptalk.web.console.authentication import (
 from cheaptalk.web.console.errors import sentence, status_of
 from cheaptalk.web.headers import page_headers
 from cheaptalk.web.laboratory.designs import read_design
+from cheaptalk.web.laboratory.drafts import Missing
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.previews.preview import STARTING_SECONDS, Preview
@@ -78,12 +80,19 @@ class StudyPreviews:
         text = running if launched and running is not None else draft.text
         other = running is not None and running != draft.text
         return await settings_page(
-            visit, self.laboratory, draft.name, text, launched=bool(launched), other=other
+            visit,
+            self.laboratory,
+            draft.name,
+            text,
+            saved=True,
+            launched=bool(launched),
+            other=other,
         )
 
     async def open(self, visit: CurrentVisit) -> Response:
         """Open a preview of a posted design, or show its settings."""
-        name, text = visit.form.get("name", "").strip(), visit.form.get("text", "")
+        name = visit.form.get("name", "").strip()
+        text = visit.form.get("text", "").replace("\r\n", "\n")
         if visit.form.get("do") != "open":
             return await settings_page(visit, self.laboratory, name, text)
         settings = Settings()
@@ -101,6 +110,7 @@ class StudyPreviews:
     async def show(self, visit: CurrentVisit, key: str, seat: int = 1) -> Response:
         opened = self.previews.get(key)
         base = visit.link(f"{SEATS}/{key}")
+        own, notes = opened.preview.own, opened.preview.notes.items()
         page = visit.render(
             "preview.html.jinja",
             name="",
@@ -110,6 +120,7 @@ class StudyPreviews:
             language_name=_language_name(opened.settings.language),
             seats=[*own_seats(opened.preview, base)],
             shown=seat,
+            bot_problem=next((note for code, note in notes if code not in own), ""),
         )
         page.headers.update(page_headers(STYLE, frames=True))
         return page
@@ -119,9 +130,7 @@ class StudyPreviews:
         opened, action = self.previews.use(key), visit.form.get("do", "")
         if action == "close":
             await self.previews.close(key)
-            return await settings_page(
-                visit, self.laboratory, opened.study.name, opened.text, opened.settings
-            )
+            return await self._after_close(visit, opened)
         seat = visit.form.get("seat", "")
         numbers = {str(number): code for number, code in enumerate(opened.preview.own, 1)}
         if seat not in numbers:
@@ -129,6 +138,16 @@ class StudyPreviews:
         opened = await self._move(opened, numbers[seat], action, visit.form.get("step", ""))
         await opened.preview.wait(NEXT_SECONDS if action == "next" else STARTING_SECONDS)
         return visit.go(f"/preview/{key}?seat={seat}")
+
+    async def _after_close(self, visit: Visit, opened: OpenPreview) -> Response:
+        """Return to the study or, if the design was not saved, to the settings with its text."""
+        name, drafts = opened.study.name, self.laboratory.database.drafts
+        with suppress(Missing):
+            draft = await asyncio.to_thread(drafts.read, name)
+            if draft.text == opened.text:
+                notice = "The preview was closed, and its data were deleted."
+                return visit.go(f"/studies/{draft.name}/overview", notice)
+        return await settings_page(visit, self.laboratory, name, opened.text, opened.settings)
 
     async def _move(self, opened: OpenPreview, code: str, action: str, step: str) -> OpenPreview:
         preview = opened.preview
@@ -197,7 +216,7 @@ async def settings_page(
         settings=settings or Settings(),
         problems=problems,
         page_languages=list(languages().values()),
-        **{"launched": False, "other": False} | values,
+        **{"saved": False, "launched": False, "other": False} | values,
     )
 
 
