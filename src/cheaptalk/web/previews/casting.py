@@ -23,7 +23,7 @@ from cheaptalk.web.rooms.table_templates import TableTemplate
 
 BOTS = "bots"
 """The line of the places of bots that fill seats on demand."""
-MOST_GROUPS = 40
+MOST_GROUPS = 120
 """Number of matching groups that are searched for the chosen treatment and seat."""
 
 

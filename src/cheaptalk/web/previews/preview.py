@@ -135,8 +135,8 @@ class Preview:
     def _waits_for_bots(self) -> bool:
         """Return whether bots are on their way to a table of the researcher."""
         others = any(self.experiment.people[code].ending is None for code in self._bots())
-        groups = (self.supervisor.waiting_group(person) for person in self.cast.people())
-        in_group = others and all(group is not None for group in groups)
+        groups = [self.supervisor.waiting_group(person) for person in self.cast.people()]
+        in_group = others and bool(groups) and None not in groups
         return in_group or self.cast.is_short()
 
     def _bots(self) -> list[str]:

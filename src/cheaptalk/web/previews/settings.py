@@ -1,5 +1,6 @@
 """Settings of a preview: what a researcher can choose, and the study that is then opened."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
@@ -21,6 +22,8 @@ MOST_SEATS = 4
 """Maximum number of seats that one researcher plays."""
 SEARCHED = 720
 """Number of places of a design that are searched for an order of treatments."""
+DRAWN = 60
+"""Number of places whose random orders of treatments can be chosen."""
 HOUR = 3600.0
 
 
@@ -113,19 +116,19 @@ def _arrival_treatments(templates: Iterable[TableTemplate]) -> dict[str, str]:
         players = ", ".join(seated.label for seated in template.seated.values())
         title = game_title(template.game.name)
         named[template.name] = f"{title}: {players}" if several else players
-    texts = list(named.values())
+    counts = Counter(named.values())
     for template in templates:
-        if texts.count(named[template.name]) > 1:
+        if counts[named[template.name]] > 1:
             settings = template.game.model_dump(mode="json", exclude_defaults=True)
             named[template.name] += f" ({readable(settings)})"
     return {str(number): text for number, text in enumerate(named.values(), 1)}
 
 
 def _orders(protocol: Protocol, design: StudyDesign) -> dict[str, str]:
-    line = line_of(protocol)
-    places = range(SEARCHED)
-    orders = dict.fromkeys(design.schedule.order(line, place) for place in places)
-    return {ARROW.join(order): ARROW.join(order) for order in sorted(orders)}
+    schedule, line = design.schedule, line_of(protocol)
+    drawn = range(DRAWN) if not schedule.orders else ()
+    orders = schedule.orders or sorted({schedule.order(line, place) for place in drawn})
+    return {ARROW.join(order): ARROW.join(order) for order in orders}
 
 
 def line_of(protocol: Protocol) -> str:
