@@ -30,7 +30,7 @@ from cheaptalk.web.previews.preview import STARTING_SECONDS, Preview
 from cheaptalk.web.previews.previews import Gone, OpenPreview, Previews
 from cheaptalk.web.previews.settings import Options, Settings, options_of, settings_of
 from cheaptalk.web.problems import problem_of
-from cheaptalk.web.rooms.languages import languages
+from cheaptalk.web.rooms.languages import best_language, languages
 
 SEATS = "/seats"
 """Path below which the console shows the participants' pages of previews."""
@@ -213,7 +213,7 @@ async def settings_page(
         name=name,
         text=text,
         options=options,
-        settings=settings or Settings(),
+        settings=settings or Settings(language=_browser_language(visit)),
         problems=problems,
         page_languages=list(languages().values()),
         **{"saved": False, "launched": False, "other": False} | values,
@@ -231,6 +231,10 @@ def problems_of(error: Exception, name: str) -> list[str]:
         return [sentence(CheaptalkError(str(problem))) for problem in problems]
     text = problem_of(error, "the design").removeprefix(f"{name}: ")
     return [sentence(CheaptalkError(text))]
+
+
+def _browser_language(visit: Visit) -> str:
+    return best_language(visit.request.headers.get("Accept-Language", ""))
 
 
 def _language_name(code: str) -> str:

@@ -12,6 +12,7 @@ from cheaptalk.studies.people.steps import Games
 from cheaptalk.studies.plans.designs import StudyDesign, design_of, positions
 from cheaptalk.studies.plans.plan import plan
 from cheaptalk.studies.study import Study
+from cheaptalk.styles.languages import SOURCE
 from cheaptalk.text import capital, plain, readable
 from cheaptalk.web.participants.experiment import check_protocol
 from cheaptalk.web.rooms.table_templates import TableTemplate, table_templates_of
@@ -34,7 +35,7 @@ class Settings(NamedTuple):
         treatment: key of :attr:`Options.treatments`; empty for the first treatment.
         seat: the seat in the first game; empty for any.
         own: number of seats that the researcher plays.
-        language: code of the pages' language; empty for the browser's language.
+        language: code of the pages' language.
         start: name of the step at which the preview starts; empty for the first step.
         strategy: the strategy of the bots in games that have it; in others, random legal moves.
         timed: whether deadlines apply.
@@ -44,7 +45,7 @@ class Settings(NamedTuple):
     treatment: str = ""
     seat: str = ""
     own: int = 1
-    language: str = ""
+    language: str = SOURCE
     start: str = ""
     strategy: str = RANDOM
     timed: bool = False
@@ -218,9 +219,10 @@ def settings_of(fields: Mapping[str, str]) -> Settings:
     own = fields.get("own", "1").strip()
     if not (own.isascii() and own.isdigit() and len(own) < 4):
         raise CheaptalkError(f"{own[:20] or 'nothing'} is not a number of seats; write 1 or more")
-    texts = {name: fields.get(name, "") for name in ("treatment", "seat", "language", "start")}
+    texts = {name: fields.get(name, "") for name in ("treatment", "seat", "start")}
     return Settings(
         **texts,
+        language=fields.get("language") or SOURCE,
         own=int(own),
         strategy=fields.get("strategy") or RANDOM,
         timed="timed" in fields,
