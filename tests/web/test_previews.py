@@ -12,7 +12,7 @@ from cheaptalk.studies import parse_study
 from cheaptalk.studies.study import Study
 from cheaptalk.web.participants.people import Participant
 from cheaptalk.web.previews.preview import Preview, open_preview
-from cheaptalk.web.previews.settings import Settings, options_of
+from cheaptalk.web.previews.settings import PreviewSettings, options_of
 from cheaptalk.web.rooms.addresses import ANYWHERE
 from tests.web.participants.comers import BOT, people_study
 
@@ -62,7 +62,7 @@ def played(person: Participant) -> list[tuple[str, str, str]]:
 
 async def test_matching_group_is_filled_with_bots() -> None:
     study, order = designed(), "firm \u2192 person \u2192 fair"
-    settings = Settings(treatment=order, own=2, start="debrief")
+    settings = PreviewSettings(treatment=order, own=2, start="debrief")
     async with open_preview(study, settings, ANYWHERE) as preview:
         await preview.wait(ENOUGH_SECONDS)
         first, second = (preview.person(code) for code in preview.own)
@@ -78,7 +78,7 @@ async def test_matching_group_is_filled_with_bots() -> None:
 async def test_treatment_and_seat_are_as_chosen(seat: str) -> None:
     study = designed(design="between", matching="any", matching_group=None)
     for treatment in ("person", "firm"):
-        settings = Settings(treatment=treatment, seat=seat)
+        settings = PreviewSettings(treatment=treatment, seat=seat)
         async with open_preview(study, settings, ANYWHERE) as preview:
             (person,) = await to_the_end(preview)
             assert played(person) == [(treatment, seat, "finished")]
@@ -87,7 +87,7 @@ async def test_treatment_and_seat_are_as_chosen(seat: str) -> None:
 
 async def test_two_own_seats_meet_in_each_game() -> None:
     study = people_study(path=[{"games": {"max": 2}}])
-    async with open_preview(study, Settings(own=2), ANYWHERE) as preview:
+    async with open_preview(study, PreviewSettings(own=2), ANYWHERE) as preview:
         first, second = await to_the_end(preview)
         matches = [[play["match_id"] for play in item.plays.values()] for item in (first, second)]
         assert matches[0] == matches[1]
@@ -96,7 +96,9 @@ async def test_two_own_seats_meet_in_each_game() -> None:
 
 async def test_fixed_group_of_bots_stays_together() -> None:
     games = {"max": 3, "same_treatment": True, "fixed_groups": True}
-    async with open_preview(people_study(path=[{"games": games}]), Settings(), ANYWHERE) as preview:
+    async with open_preview(
+        people_study(path=[{"games": games}]), PreviewSettings(), ANYWHERE
+    ) as preview:
         (person,) = await to_the_end(preview)
         assert [play[2] for play in played(person)] == ["finished"] * 3
         assert len(preview.experiment.people) == 2
@@ -109,14 +111,14 @@ async def test_models_are_replaced_by_a_mock_model() -> None:
     data["players"]["other"] = {"model": "anthropic/claude-sonnet-4-5"}
     study = parse_study(data | {"pairing": pairing}, "here")
     assert list(options_of(study).treatments.values()) == ["people, bot", "people, other"]
-    async with open_preview(study, Settings(treatment="2"), ANYWHERE) as preview:
+    async with open_preview(study, PreviewSettings(treatment="2"), ANYWHERE) as preview:
         assert len(preview.experiment.room_manager.table_templates) == 2
         (person,) = await to_the_end(preview)
         assert person.ending == "complete"
 
 
 async def test_pages_of_all_kinds_are_filled_in() -> None:
-    settings = Settings(language="de", start="debrief", strategy="equal_split")
+    settings = PreviewSettings(language="de", start="debrief", strategy="equal_split")
     async with open_preview(
         people_study(path=yaml.safe_load(ALL_KINDS)), settings, ANYWHERE
     ) as preview:
@@ -135,7 +137,7 @@ async def test_step_that_is_not_reached_is_reported() -> None:
         {"debrief": {"text": "Bye.", "when": {"payoff": {"min": 1e9}}}},
     ]
     async with open_preview(
-        people_study(path=path), Settings(start="debrief"), ANYWHERE
+        people_study(path=path), PreviewSettings(start="debrief"), ANYWHERE
     ) as preview:
         await preview.wait(ENOUGH_SECONDS)
         assert list(preview.notes.values()) == ["debrief"]
@@ -143,9 +145,9 @@ async def test_step_that_is_not_reached_is_reported() -> None:
 
 async def test_settings_that_the_study_does_not_offer_are_refused(tmp_path: Path) -> None:
     for settings, message in (
-        (Settings(treatment="x"), "x is not a treatment of this study"),
-        (Settings(seat="carol"), "carol is not a seat of this study"),
-        (Settings(start="x"), "choose one: Consent, Games, Survey"),
+        (PreviewSettings(treatment="x"), "x is not a treatment of this study"),
+        (PreviewSettings(seat="carol"), "carol is not a seat of this study"),
+        (PreviewSettings(start="x"), "choose one: consent, games, survey"),
     ):
         with pytest.raises(CheaptalkError, match=message):
             async with open_preview(people_study(), settings, ANYWHERE, tmp_path):

@@ -28,7 +28,7 @@ from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.previews.preview import STARTING_SECONDS, Preview
 from cheaptalk.web.previews.previews import Gone, OpenPreview, Previews
-from cheaptalk.web.previews.settings import Options, Settings, options_of, settings_of
+from cheaptalk.web.previews.settings import Options, PreviewSettings, options_of, settings_of
 from cheaptalk.web.problems import problem_of
 from cheaptalk.web.rooms.languages import best_language, languages
 
@@ -95,7 +95,7 @@ class StudyPreviews:
         text = visit.form.get("text", "").replace("\r\n", "\n")
         if visit.form.get("do") != "open":
             return await settings_page(visit, self.laboratory, name, text)
-        settings = Settings()
+        settings = PreviewSettings()
         try:
             settings = settings_of(visit.form)
             study = await asyncio.to_thread(read_design, name, text, self.laboratory.folder.path)
@@ -196,7 +196,7 @@ async def settings_page(
     laboratory: Laboratory,
     name: str,
     text: str,
-    settings: Settings | None = None,
+    settings: PreviewSettings | None = None,
     error: Exception | None = None,
     **values: Any,
 ) -> Response:
@@ -213,7 +213,7 @@ async def settings_page(
         name=name,
         text=text,
         options=options,
-        settings=settings or Settings(language=_browser_language(visit)),
+        settings=settings or PreviewSettings(language=_browser_language(visit)),
         problems=problems,
         page_languages=list(languages().values()),
         **{"saved": False, "launched": False, "other": False} | values,

@@ -17,7 +17,7 @@ from cheaptalk.web.participants.experiment import Experiment
 from cheaptalk.web.participants.people import Participant
 from cheaptalk.web.participants.places import Place, Places
 from cheaptalk.web.participants.quotas import Assignment, Quotas
-from cheaptalk.web.previews.settings import ARROW, SEARCHED, Settings, line_of, seat_at
+from cheaptalk.web.previews.settings import ARROW, SEARCHED, PreviewSettings, line_of, seat_at
 from cheaptalk.web.rooms.rooms import Room, Stage
 from cheaptalk.web.rooms.table_templates import TableTemplate
 
@@ -43,7 +43,7 @@ class Cast:
         promises: seats that bots are going to take, by their codes.
     """
 
-    def __init__(self, experiment: Experiment, settings: Settings, own: list[str]) -> None:
+    def __init__(self, experiment: Experiment, settings: PreviewSettings, own: list[str]) -> None:
         self.experiment = experiment
         self.settings = settings
         self.own = own

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request
 
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.people.path import Assign
+from cheaptalk.studies.presets import StudySource, study_of
 from cheaptalk.studies.study import Study
 from cheaptalk.styles.languages import SOURCE
 from cheaptalk.web.participants.pages import ParticipantPages
@@ -27,8 +28,8 @@ from cheaptalk.web.previews.autopilot import (
 )
 from cheaptalk.web.previews.casting import Cast, CastPlaces, CastQuotas
 from cheaptalk.web.previews.mock_client import MockClient
-from cheaptalk.web.previews.settings import Options, Settings, options_of, study_to_preview
-from cheaptalk.web.rooms.addresses import Address
+from cheaptalk.web.previews.settings import Options, PreviewSettings, options_of, study_to_preview
+from cheaptalk.web.rooms.addresses import ANYWHERE, Address
 from cheaptalk.web.rooms.links import Links, new_name
 
 LOG = logging.getLogger(__name__)
@@ -39,6 +40,7 @@ PAUSE_SECONDS = 0.05
 MOST_BOTS = 200
 STARTING_SECONDS = 10.0
 """Maximum time until a page shows the researcher's participants, even if they are on their way."""
+DEFAULT = PreviewSettings()
 ID = "preview-{}"
 """Platform ID of a researcher's participant, or of a bot."""
 
@@ -64,7 +66,7 @@ class Preview:
     def __init__(
         self,
         study: Study,
-        settings: Settings,
+        settings: PreviewSettings,
         options: Options,
         supervisor: Supervisor,
         address: Address,
@@ -100,6 +102,11 @@ class Preview:
         """Return the address of a participant's page, below the preview's pages."""
         return f"/p/{self.links.token(code)}"
 
+    @property
+    def paths(self) -> list[str]:
+        """The addresses of the pages of the researcher's participants."""
+        return [self.path_of(code) for code in self.own]
+
     def is_driven(self, code: str) -> bool:
         """Return whether the autopilot is answering for a participant."""
         return code in self._driving
@@ -111,7 +118,7 @@ class Preview:
 
     # Opening and closing
 
-    async def begin(self, earlier: list[Earlier | None]) -> None:
+    async def begin(self, earlier: Sequence[Earlier | None]) -> None:
         """Admit the researcher's participants and let the autopilot take them to the first step."""
         for number, code in enumerate(self.own):
             person = await self._admit(code, self.settings.language)
@@ -267,15 +274,19 @@ class Preview:
 
 @asynccontextmanager
 async def open_preview(
-    study: Study,
-    settings: Settings,
-    address: Address,
+    study: StudySource,
+    settings: PreviewSettings = DEFAULT,
+    address: Address = ANYWHERE,
     folder: Path | None = None,
-    earlier: list[Earlier | None] | None = None,
+    earlier: Sequence[Earlier | None] = (),
 ) -> AsyncIterator[Preview]:
-    """Open a preview of a study; its data are in a temporary folder until it is closed.
+    """Open a preview of a human study, whose ``app`` and ``paths`` are the participants' pages.
+
+    The data are in a temporary folder, which is deleted when the preview is closed.
 
     Args:
+        study: a study, a study file, or the name of a preset.
+        address: the address of the server of the pages.
         folder: where the temporary folder is; by default, the system's.
         earlier: what the researcher entered in an earlier course, to enter it again.
 
@@ -283,6 +294,7 @@ async def open_preview(
         StudyError: the study has no participants, or cannot be played.
         CheaptalkError: the study does not offer a setting.
     """
+    study = study_of(study)
     options = await asyncio.to_thread(options_of, study)
     options.check(settings)
     previewed = study_to_preview(study, settings)
@@ -292,7 +304,7 @@ async def open_preview(
         async with open_experiment(previewed, store, identities, models) as supervisor:
             preview = Preview(study, settings, options, supervisor, address)
             try:
-                await preview.begin(earlier or [])
+                await preview.begin(earlier)
                 yield preview
             finally:
                 await preview.close()

@@ -15,7 +15,7 @@ from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.study import Study
 from cheaptalk.web.previews.autopilot import Earlier
 from cheaptalk.web.previews.preview import Preview, open_preview
-from cheaptalk.web.previews.settings import Settings
+from cheaptalk.web.previews.settings import PreviewSettings
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address
 
 LOG = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class OpenPreview:
     study: Study
     text: str
     account: str
-    settings: Settings
+    settings: PreviewSettings
     used: float
     stack: AsyncExitStack = field(repr=False)
     preview: Preview = field(repr=False)
@@ -106,7 +106,12 @@ class Previews:
         return opened
 
     async def open(
-        self, study: Study, text: str, account: str, settings: Settings, address: Address = ANYWHERE
+        self,
+        study: Study,
+        text: str,
+        account: str,
+        settings: PreviewSettings,
+        address: Address = ANYWHERE,
     ) -> OpenPreview:
         """Open a preview of a study, in place of the account's earlier preview of the same study.
 
@@ -156,7 +161,7 @@ class Previews:
         study: Study,
         text: str,
         account: str,
-        settings: Settings,
+        settings: PreviewSettings,
         address: Address,
         earlier: list[Earlier | None],
     ) -> OpenPreview:

@@ -1,4 +1,4 @@
-"""Settings of a preview: what a researcher can choose, and the study that is then opened."""
+"""PreviewSettings of a preview: what a researcher can choose, and the study that is then opened."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,7 +28,7 @@ DRAWN = 60
 HOUR = 3600.0
 
 
-class Settings(NamedTuple):
+class PreviewSettings(NamedTuple):
     """The settings of a preview.
 
     Attributes:
@@ -68,7 +68,7 @@ class Options(NamedTuple):
     most: int
     models: bool
 
-    def check(self, settings: Settings) -> None:
+    def check(self, settings: PreviewSettings) -> None:
         """Raise a CheaptalkError if the study does not offer a setting."""
         for kind, key, known in (
             ("treatment", settings.treatment, self.treatments),
@@ -76,7 +76,9 @@ class Options(NamedTuple):
             ("step", settings.start, self.steps),
         ):
             if key and key not in known:
-                expected = ", ".join(known.values())
+                expected = ", ".join(
+                    f"{name} ({text})" if name.isdigit() else name for name, text in known.items()
+                )
                 raise CheaptalkError(f"{key} is not a {kind} of this study; choose one: {expected}")
         if not 1 <= settings.own <= self.most:
             raise CheaptalkError(
@@ -164,7 +166,7 @@ def _forms(entries: Iterable[RosterEntry]) -> Iterator[RosterForm]:
             yield entry.form.away.form
 
 
-def study_to_preview(study: Study, settings: Settings) -> Study:
+def study_to_preview(study: Study, settings: PreviewSettings) -> Study:
     """Return a study as it is previewed: open to anyone, and without models and time limits.
 
     With ``real_models`` or ``timed``, these stay.
@@ -180,7 +182,7 @@ def study_to_preview(study: Study, settings: Settings) -> Study:
     )
 
 
-def _previewed(form: RosterForm, settings: Settings, numbers: Iterator[int]) -> RosterForm:
+def _previewed(form: RosterForm, settings: PreviewSettings, numbers: Iterator[int]) -> RosterForm:
     if isinstance(form, ModelSeat) and not settings.real_models:
         # The seed keeps players apart that differ only in their model.
         (number,) = islice(numbers, 1)
@@ -194,7 +196,7 @@ def _previewed(form: RosterForm, settings: Settings, numbers: Iterator[int]) -> 
     return form
 
 
-def _open_protocol(protocol: Protocol, settings: Settings) -> Protocol:
+def _open_protocol(protocol: Protocol, settings: PreviewSettings) -> Protocol:
     recruitment = protocol.recruitment.model_copy(update={"invited": None, "one_browser": False})
     limits: Limits = protocol.limits.model_copy(update={"hours": 0})
     changes: dict[str, Any] = {"recruitment": recruitment, "limits": limits, "keep_days": None}
@@ -210,7 +212,7 @@ def _untimed(step: Games) -> Games:
     return step.model_copy(update={"attention": attention})
 
 
-def settings_of(fields: Mapping[str, str]) -> Settings:
+def settings_of(fields: Mapping[str, str]) -> PreviewSettings:
     """Return the settings in a posted form.
 
     Raises:
@@ -220,7 +222,7 @@ def settings_of(fields: Mapping[str, str]) -> Settings:
     if not (own.isascii() and own.isdigit() and len(own) < 4):
         raise CheaptalkError(f"{own[:20] or 'nothing'} is not a number of seats; write 1 or more")
     texts = {name: fields.get(name, "") for name in ("treatment", "seat", "start")}
-    return Settings(
+    return PreviewSettings(
         **texts,
         language=fields.get("language") or SOURCE,
         own=int(own),
