@@ -17,7 +17,7 @@ def preview(
     study: Annotated[str, opt.Settings(autocompletion=completion.studies)],
     /,
     treatment: str = "",
-    seat: str = "",
+    first_seat: str = "",
     seats: opt.Count = 1,
     language: str = "en",
     start: str = "",
@@ -36,17 +36,17 @@ def preview(
         study: Study file, preset or study in the store with human players.
         treatment: Start in this treatment of a design, or play this order of treatments, e.g.
             "person > model". Without a design, write the number of the table. Default: the first.
-        seat: Play this seat in the first game, e.g. alice. Default: any.
+        first_seat: Play this seat in the first game, e.g. alice. Default: any.
         seats: Play N seats.
         language: Show the pages in this language.
         start: Start at this step; earlier steps are filled in. Default: the first step.
         strategy: Let the bots play this strategy in games that have it, else random legal moves.
         time_limits: Keep the study's deadlines.
-        real_models: Call the study's models, which costs money, instead of a mock model.
+        real_models: Use the study's models, which costs money, instead of a mock model.
     """
     settings = ct.web.PreviewSettings(
         " \u2192 ".join(part.strip() for part in treatment.split(">")),
-        seat,
+        first_seat,
         seats,
         language,
         start,

@@ -277,7 +277,7 @@ async def open_preview(
     study: StudySource,
     settings: PreviewSettings = DEFAULT,
     address: Address = ANYWHERE,
-    folder: Path | None = None,
+    folder: Path | str | None = None,
     earlier: Sequence[Earlier | None] = (),
 ) -> AsyncIterator[Preview]:
     """Open a preview of a human study, whose ``app`` and ``paths`` are the participants' pages.
