@@ -148,6 +148,7 @@ async def test_settings_that_the_study_does_not_offer_are_refused(tmp_path: Path
         (PreviewSettings(treatment="x"), "x is not a treatment of this study"),
         (PreviewSettings(seat="carol"), "carol is not a seat of this study"),
         (PreviewSettings(start="x"), "choose one: consent, games, survey"),
+        (PreviewSettings(language="xx"), "xx is not a language of this study"),
     ):
         with pytest.raises(CheaptalkError, match=message):
             async with open_preview(people_study(), settings, ANYWHERE, tmp_path):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from cheaptalk.players import MOCK_MODEL, ModelSeat, PersonSeat, RosterEntry, RosterForm
 from cheaptalk.rules import CheaptalkError, game_title, strategies
+from cheaptalk.rules.game_spec import LANGUAGES
 from cheaptalk.studies.people.protocol import Limits, Protocol
 from cheaptalk.studies.people.steps import Games
 from cheaptalk.studies.plans.designs import StudyDesign, design_of, positions
@@ -74,6 +75,7 @@ class Options(NamedTuple):
             ("treatment", settings.treatment, self.treatments),
             ("seat", settings.seat, self.seats),
             ("step", settings.start, self.steps),
+            ("language", settings.language, dict.fromkeys(LANGUAGES, "")),
         ):
             if key and key not in known:
                 expected = ", ".join(
