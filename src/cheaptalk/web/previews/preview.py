@@ -31,6 +31,7 @@ from cheaptalk.web.previews.mock_client import MockClient
 from cheaptalk.web.previews.settings import Options, PreviewSettings, options_of, study_to_preview
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address
 from cheaptalk.web.rooms.links import Links, new_name
+from cheaptalk.web.rooms.rooms import Stage
 
 LOG = logging.getLogger(__name__)
 CASTING_SECONDS = 0.2
@@ -136,15 +137,20 @@ class Preview:
         """Wait until all of the researcher's participants have reached their steps."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while any(code in self.own for code in self._driving) or self._waits_for_bots():
+                while any(code in self.own for code in self._driving) or self._is_seating():
                     await asyncio.sleep(PAUSE_SECONDS)
 
-    def _waits_for_bots(self) -> bool:
-        """Return whether bots are on their way to a table of the researcher."""
+    def _is_seating(self) -> bool:
+        """Return whether bots are on their way to the researcher, or a match is about to start."""
         others = any(self.experiment.people[code].ending is None for code in self._bots())
         groups = [self.supervisor.waiting_group(person) for person in self.cast.people()]
         in_group = others and bool(groups) and None not in groups
-        return in_group or self.cast.is_short()
+        rooms = (person.visitor.room for person in self.cast.people())
+        is_starting = any(
+            room is not None and room.stage is Stage.PLAYING and room.table is None
+            for room in rooms
+        )
+        return in_group or is_starting or self.cast.is_short()
 
     def _bots(self) -> list[str]:
         return [code for code in self.experiment.people if code not in self.own]
