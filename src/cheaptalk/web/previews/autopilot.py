@@ -122,6 +122,8 @@ class Autopilot:
             await self.supervisor.end_failed_match(person)
             return True
         if room is not None and room.over:
+            if self.experiment.plays_in(person, room):  # the result is not recorded yet
+                return False
             await self.supervisor.done(person)
             return person.visitor.room is not room
         if room is not None and room.stage is Stage.PLAYING:

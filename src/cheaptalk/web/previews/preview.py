@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from fastapi import FastAPI, Request
 
 from cheaptalk.rules import CheaptalkError
-from cheaptalk.studies.people.path import Assign
+from cheaptalk.studies.people.path import Assign, Play
 from cheaptalk.studies.presets import StudySource, study_of
 from cheaptalk.studies.study import Study
 from cheaptalk.styles.languages import SOURCE
@@ -319,7 +319,8 @@ async def open_preview(
 def _view(person: Participant) -> tuple[int, bool]:
     """Return what distinguishes a participant's successive pages."""
     room = person.visitor.room
-    return len(person.journey.responses), room is not None and room.over
+    shows_result = room is not None and room.over and not isinstance(person.journey.stop, Play)
+    return len(person.journey.responses), shows_result
 
 
 def _is_at(step: str, person: Participant) -> bool:
