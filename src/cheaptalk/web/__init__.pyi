@@ -3,6 +3,8 @@ from .console.server import make_laboratory, set_up_code
 from .laboratory.database import LaboratoryDatabase
 from .laboratory.laboratory import Laboratory
 from .participants.server import identities_path, make_experiment, open_experiment
+from .previews.preview import open_preview
+from .previews.settings import PreviewSettings
 from .rooms.addresses import Address, access_note, own_address, public_address
 from .rooms.demo import demo
 from .rooms.links import Links, load_link_key
@@ -17,6 +19,7 @@ __all__ = [
     "Laboratory",
     "LaboratoryDatabase",
     "Links",
+    "PreviewSettings",
     "Site",
     "Tally",
     "access_note",
@@ -30,6 +33,7 @@ __all__ = [
     "make_viewer",
     "open_experiment",
     "open_laboratory",
+    "open_preview",
     "open_room_manager",
     "open_site",
     "own_address",

@@ -14,21 +14,23 @@ STATIC_CACHING = "public, max-age=31536000, immutable"
 """Cache-Control of static files, whose URL contains a digest."""
 
 
-def page_headers(style: str) -> dict[str, str]:
+def page_headers(style: str, *, frames: bool = False) -> dict[str, str]:
     """Return headers for pages with an inline style sheet and no content from other sites.
 
-    ``style`` is the style sheet exactly as it appears in the pages.
+    ``style`` is the style sheet exactly as it appears in the pages. With ``frames``, the pages may
+    contain frames of this site, and be shown in them.
     """
+    framing = "'self'" if frames else "'none'"
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return {
         "Content-Security-Policy": (
             f"default-src 'none'; script-src 'self'; style-src 'sha256-{digest}'; "
             "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
-            "frame-ancestors 'none'"
+            f"frame-src {framing}; frame-ancestors {framing}"
         ),
         "Referrer-Policy": "no-referrer",
         "X-Content-Type-Options": "nosniff",
-        "X-Frame-Options": "DENY",
+        "X-Frame-Options": "SAMEORIGIN" if frames else "DENY",
         "Cache-Control": "no-store",
     }
 

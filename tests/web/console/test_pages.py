@@ -46,6 +46,8 @@ ROLES = {
     ("POST", "/form/cost"): Role.RESEARCHER, ("GET", "/study_form.js"): Role.VIEWER,
     ("GET", "/live.js"): Role.VIEWER, ("GET", "/studies/{name}/delete"): Role.RESEARCHER,
     ("GET", "/studies/{name}/pay/{number}/file"): Role.RESEARCHER,
+    ("GET", "/studies/{name}/preview"): Role.RESEARCHER, ("POST", "/preview"): Role.RESEARCHER,
+    ("GET", "/preview/{key}"): Role.RESEARCHER, ("POST", "/preview/{key}"): Role.RESEARCHER,
     ("GET", "/studies/{name}/participants/{code}/erase"): Role.RESEARCHER,
 }  # fmt: skip
 

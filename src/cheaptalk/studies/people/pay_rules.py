@@ -161,7 +161,7 @@ class Pay(Value):
     max_total: Amount | None = Field(None, title="Maximum total")
     min_total: Annotated[Amount, Field(title="Minimum total")] = 0
     ended: dict[Ending, Amount] = Field(default_factory=dict)
-    budget: Amount | None = None
+    budget: Annotated[Amount | None, ADJUSTABLE] = None
 
     @model_validator(mode="before")
     @classmethod

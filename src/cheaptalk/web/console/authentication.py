@@ -31,7 +31,11 @@ from cheaptalk.web.rooms.pages import STYLE as ROOMS_STYLE
 Answer = TypeVar("Answer", bound=Response)
 
 FOLDER = Path(__file__).parent
-STYLE_FILES = (FOLDER / "console.css", FOLDER / "designs" / "static" / "study_form.css")
+STYLE_FILES = (
+    FOLDER / "console.css",
+    FOLDER / "preview.css",
+    FOLDER / "designs" / "static" / "study_form.css",
+)
 STYLE = ROOMS_STYLE + Markup("".join(file.read_text(encoding="utf-8") for file in STYLE_FILES))  # noqa: S704 - our own files
 COOKIE = "cheaptalk-console"
 LANGUAGE_COOKIE = "cheaptalk-console-language"

@@ -27,6 +27,7 @@ from cheaptalk.web.console.errors import sentence, status_of
 from cheaptalk.web.console.file_pages import FilePages
 from cheaptalk.web.console.participant_pages import ParticipantPages
 from cheaptalk.web.console.pay_pages import PayPages
+from cheaptalk.web.console.preview_pages import StudyPreviews
 from cheaptalk.web.console.recruit_pages import RecruitPages
 from cheaptalk.web.console.run_pages import StudyRunPages
 from cheaptalk.web.console.study_pages import StudyPages
@@ -126,6 +127,7 @@ def make_console(laboratory: Laboratory, code: str, title: str, hasher: Password
         ParticipantPages,
         PayPages,
         StudyRunPages,
+        StudyPreviews,
     ):
         pages(laboratory).add(authentication)
     for error in HANDLED:

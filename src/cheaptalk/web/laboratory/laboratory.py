@@ -28,6 +28,7 @@ from cheaptalk.web.laboratory.study_status import turnout
 from cheaptalk.web.participants.correcting import correct_texts
 from cheaptalk.web.participants.server import identities_path, make_experiment, open_experiment
 from cheaptalk.web.participants.supervisor import Supervisor
+from cheaptalk.web.previews.previews import Previews
 from cheaptalk.web.problems import problem_of
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address
 from cheaptalk.web.rooms.links import Links
@@ -70,6 +71,7 @@ class Laboratory:
         self.address = address
         self.runs = Runs(self.folder)
         self.outputs = Outputs(self.runs.statuses)
+        self.previews = Previews(path)
         self.open: dict[str, OpenStudy] = {}
         self.broken: dict[str, str] = {}
         self._launching = asyncio.Lock()
@@ -81,6 +83,7 @@ class Laboratory:
         await asyncio.to_thread(self.folder.make_private)
         await self._stack.enter_async_context(self.runs)
         await self._stack.enter_async_context(self.outputs)
+        await self._stack.enter_async_context(self.previews)
         for name in self.folder.names():
             try:
                 study = read_design(name, self.launched(name) or "", self.folder.path)

@@ -396,11 +396,10 @@ class Experiment:
         rng = self.chance("place", person.code, stop.game)
         if person.waits_since < person.journey.responses[-1].answered:
             person.waits_since = time.time()
-        wanted, partners = None, None
+        wanted, partners = self.quotas.seat_of(person, table_template), None
         if self.places is not None:
             if self.places.waiting_group(person) is not None:
                 return
-            wanted = self.places.seat_of(person, table_template)
             partners = self.places.partners(person)
         if partners is not None and not self._can_play(table_template, wanted, partners):
             await self.settle(person, "partner_left")

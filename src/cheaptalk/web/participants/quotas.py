@@ -97,6 +97,10 @@ class Quotas:
         person.counted = (*filled, treatment.name), completed, active
         return _assignment(treatment)
 
+    def seat_of(self, person: Participant, template: TableTemplate) -> str | None:
+        """Return the seat that a participant must have; None if any seat will do."""
+        return None
+
     def may_wait(self, person: Participant) -> bool:
         """Return whether a participant may wait for a place that becomes free."""
         return False

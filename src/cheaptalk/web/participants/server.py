@@ -15,7 +15,7 @@ from cheaptalk.studies.presets import StudySource, study_of
 from cheaptalk.web.headers import page_headers
 from cheaptalk.web.participants.experiment import Experiment, check_protocol
 from cheaptalk.web.participants.mturk import allowing_mturk
-from cheaptalk.web.participants.pages import PAGE_STYLE, ParticipantPages
+from cheaptalk.web.participants.pages import ParticipantPages
 from cheaptalk.web.participants.people import Refused
 from cheaptalk.web.participants.restoration import restore
 from cheaptalk.web.participants.supervisor import Supervisor
@@ -63,11 +63,15 @@ def make_experiment(
 
     ``title`` is the title of the pages if the study has none.
     """
-    pages = ParticipantPages(supervisor, links, address, title)
-    headers = page_headers(PAGE_STYLE)
-    if supervisor.protocol.recruitment.source == "mturk":
-        headers = allowing_mturk(headers)
-    app = bare_app(pages, PAGE_STYLE, address, title, headers)
+    return experiment_app(ParticipantPages(supervisor, links, address, title))
+
+
+def experiment_app(pages: ParticipantPages) -> FastAPI:
+    """Return the web application of participants' pages."""
+    headers = None
+    if pages.protocol.recruitment.source == "mturk" and not pages.preview:
+        headers = allowing_mturk(page_headers(pages.style))
+    app = bare_app(pages, pages.address, pages.title, headers)
     app.add_exception_handler(Refused, pages.refused)
     app.get("/")(pages.entry)
     app.post("/enter")(pages.enter)

@@ -86,10 +86,15 @@ def about_in_full(game: Game) -> str:
 
 
 class RoomPages:
-    """Web pages of rooms; templates in ``folders`` replace the built-in ones."""
+    """Web pages of rooms; templates in ``folders`` replace the built-in ones.
+
+    Attributes:
+        preview: whether the pages preview a study, in frames of the console.
+    """
 
     folders: ClassVar[tuple[Path, ...]] = ()
     style: ClassVar[Markup] = STYLE
+    preview: ClassVar[bool] = False
 
     def __init__(
         self, room_manager: RoomManager, links: Links, address: Address, title: str
@@ -123,6 +128,7 @@ class RoomPages:
             "besides": _other_parameters(request),
             "query": f"?me={me}" if me else f"?lang={language.code}" if chosen else "",
             "style": self.style,
+            "preview": self.preview,
             "called": lambda item: self.links.table_template(item.name),
         }
         page = templates(language, *self.folders).get_template(template)

@@ -16,7 +16,7 @@ from cheaptalk.web.headers import HeadersMiddleware, page_headers
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address
 from cheaptalk.web.rooms.connections import CLOSING, Connections, raise_descriptor_limit
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
-from cheaptalk.web.rooms.pages import STYLE, RoomPages
+from cheaptalk.web.rooms.pages import RoomPages
 from cheaptalk.web.rooms.room_manager import RoomManager, RoomUnavailable
 
 
@@ -25,7 +25,7 @@ def make_rooms(
 ) -> FastAPI:
     """Return the rooms as a web application that can be mounted below a path."""
     pages = RoomPages(room_manager, links, address, title)
-    app = bare_app(pages, STYLE, address, title)
+    app = bare_app(pages, address, title)
     app.get("/")(pages.gallery)
     app.get("/games/{name}")(pages.game)
     app.post("/open")(pages.open)
@@ -41,20 +41,20 @@ def make_rooms(
 
 def bare_app(
     pages: RoomPages,
-    style: str,
     address: Address,
     title: str,
     headers: Mapping[str, str] | None = None,
 ) -> FastAPI:
     """Return an application that has only static files, headers and error pages.
 
-    By default, the headers are those of :func:`.page_headers`.
+    By default, the headers are those of :func:`.page_headers` for the pages' style.
     """
     app = FastAPI(
         title=title, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
     )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(address.hosts))
-    app.add_middleware(HeadersMiddleware, headers=headers or page_headers(style))
+    headers = headers or page_headers(pages.style, frames=pages.preview)
+    app.add_middleware(HeadersMiddleware, headers=headers)
     app.api_route("/static/{name}", methods=["GET", "HEAD"])(pages.file)
     for error in (
         404,

@@ -25,6 +25,7 @@ from cheaptalk.web.console.designs.study_form import (
     filled_form,
 )
 from cheaptalk.web.console.errors import sentence, status_of
+from cheaptalk.web.console.preview_pages import settings_page
 from cheaptalk.web.console.study_pages import check_design, conflict_page
 from cheaptalk.web.laboratory.drafts import BadName, Conflict, Taken
 from cheaptalk.web.laboratory.laboratory import Laboratory
@@ -44,6 +45,7 @@ class StudyEditor:
     """Web pages of the study form."""
 
     def __init__(self, laboratory: Laboratory) -> None:
+        self.laboratory = laboratory
         self.folder = laboratory.folder.path
         self.drafts = laboratory.database.drafts
         self.estimator = CostEstimator()
@@ -99,6 +101,9 @@ class StudyEditor:
             except (BadName, Taken) as error:
                 checked = checked._replace(problems={"name": sentence(error)})
                 return self._form(visit, checked, origin, status_of(error), "name")
+        if action == "preview" and checked.study is not None:
+            name, text = checked.data["name"], as_block(checked.data)
+            return await settings_page(visit, self.laboratory, name, text)
         cost = Markup()
         if action == "estimate" and checked.plan is not None:
             cost = await self._cost(checked, visit.language)

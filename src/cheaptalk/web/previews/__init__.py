@@ -1,0 +1,1 @@
+"""Previews of human studies, in which researchers play participants' seats before the launch."""
