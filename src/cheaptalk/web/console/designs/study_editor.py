@@ -12,6 +12,7 @@ from cheaptalk.studies.presets import preset_text
 from cheaptalk.studies.study import StudyError
 from cheaptalk.web.console.authentication import Authentication, CurrentVisit, Visit
 from cheaptalk.web.console.designs import study_form_page
+from cheaptalk.web.console.designs.edited_files import edited_file
 from cheaptalk.web.console.designs.study_forecast import (
     CostEstimator,
     no_estimate_reason,
@@ -26,7 +27,7 @@ from cheaptalk.web.console.designs.study_form import (
 )
 from cheaptalk.web.console.errors import sentence, status_of
 from cheaptalk.web.console.study_pages import check_design, conflict_page
-from cheaptalk.web.laboratory.drafts import BadName, Conflict, Taken
+from cheaptalk.web.laboratory.drafts import BadName, Conflict, Draft, Taken
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.rooms.languages import Language
@@ -104,18 +105,27 @@ class StudyEditor:
         return self._form(visit, checked, origin, 422 if checked.problems else 200, focus, cost)
 
     def _save(self, visit: Visit, checked: CheckedForm, origin: str) -> Response:
-        name, text = checked.data["name"], as_block(checked.data)
+        name = checked.data["name"]
         path = f"/studies/{name}/overview"
         draft = ORIGIN.fullmatch(origin)
         if draft is None or draft[1] != name:
-            self.drafts.create(name, text, visit.account.name)
+            self.drafts.create(name, as_block(checked.data), visit.account.name)
             notice = "%(title)s was saved. Launch it when it is ready."
             return visit.go(path, notice, title=name)
         try:
+            text = self._edited(self.drafts.read(name), int(draft[2]), checked)
             after = self.drafts.replace(name, text, int(draft[2]), visit.account.name)
         except Conflict as conflict:
             return conflict_page(visit, conflict)
         return visit.go(path, "Version %(version)s was saved.", version=after.version)
+
+    def _edited(self, draft: Draft, version: int, checked: CheckedForm) -> str:
+        """Return the draft's text with the form's changes, if they are changes of this version."""
+        if draft.version != version:
+            return as_block(checked.data)
+        if check_design(draft.name, draft.text, self.folder).problem:
+            return as_block(checked.data)
+        return edited_file(draft.text, checked.data, self.folder)
 
     async def counts(self, visit: CurrentVisit) -> Response:
         checked = await asyncio.to_thread(check_form, StudyForm.read(visit.pairs), self.folder)

@@ -103,9 +103,14 @@ def filled_form(data: Mapping[str, Any], laboratory: Path | None = None) -> "Stu
     study = Study.model_validate(with_contents(data, laboratory))
     form = form_of(data)
     rebuilt = check_form(form, laboratory).study
-    if rebuilt is None or _comparable(rebuilt) != _comparable(study):
+    if rebuilt is None or not is_same_study(rebuilt, study):
         raise NotExpressible("it has settings that the form cannot express")
     return form
+
+
+def is_same_study(first: Study, second: Study) -> bool:
+    """Return whether two studies are equal, however their parameters are written."""
+    return _comparable(first) == _comparable(second)
 
 
 def _comparable(study: Study) -> str:
@@ -247,7 +252,9 @@ class StudyForm:
 
 def form_of(data: Mapping[str, Any]) -> StudyForm:
     """Return the form of a valid study file's data; :class:`FormReader` is the inverse."""
-    form, games = StudyForm(), data.get(GAMES) or []
+    listed = [{"game": grid} if isinstance(grid, str) else grid for grid in data.get(GAMES) or []]
+    data = {**data, GAMES: listed}
+    form, games = StudyForm(), listed
     _fill(form, "", STUDY.values(), data)
     form.rows[GAMES] = [game_row(grid, data) for grid in games]
     players = data.get(PLAYERS) or {}
