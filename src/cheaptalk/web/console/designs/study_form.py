@@ -45,7 +45,7 @@ MAX_ROWS = 200
 """Maximum number of games, players and steps; further rows are ignored."""
 GAMES, PLAYERS, PATH = "games", "players", "people.path"
 ROW = re.compile(rf"({GAMES}|{PLAYERS}|{PATH})\.([0-9]{{1,6}})\.(.{{1,200}})")
-ACTION = re.compile(rf"(add|remove|up|down)-({GAMES}|{PLAYERS}|{PATH})(?:\.([0-9]{{1,6}}))?")
+ACTION = re.compile(rf"(add|remove|copy|up|down)-({GAMES}|{PLAYERS}|{PATH})(?:\.([0-9]{{1,6}}))?")
 SPECIAL = (GAMES, PLAYERS, PATH, "pairing")
 """Names of the fields that have a form of their own."""
 STUDY = fields_of(Study)
@@ -212,7 +212,7 @@ class StudyForm:
         )
 
     def apply(self, action: str, game: str = "", step: str = "") -> str:
-        """Add, move or remove a row, as the pressed button requests; ignore other buttons.
+        """Add, copy, move or remove a row, as the pressed button requests; ignore other buttons.
 
         ``action`` is for example ``add-players``, ``remove-games.0`` or ``up-people.path.1``;
         ``game`` and ``step`` are the game or kind of step to add. Return the row or field to focus,
@@ -231,6 +231,9 @@ class StudyForm:
                 rows.append({"game": [game]})
                 return f"{kind}.{len(rows) - 1}"
             return self._add_step(step) if kind == PATH and step in STEP_TEMPLATES else ""
+        if deed == "copy" and number < len(rows) < MAX_ROWS:
+            rows.insert(number + 1, {name: [*texts] for name, texts in rows[number].items()})
+            return f"{kind}.{number + 1}"
         if deed == "remove":
             del rows[number : number + 1]
         elif deed in ("up", "down") and number < len(rows):

@@ -33,6 +33,7 @@ from cheaptalk.web.console.designs.rows import (
     STEP_TEMPLATES,
     about_step,
     settings_of_step,
+    summary_of_step,
 )
 from cheaptalk.web.console.designs.study_forecast import Size, no_estimate_reason, size_of
 from cheaptalk.web.console.designs.study_form import STUDY, CheckedForm, StudyForm
@@ -135,6 +136,7 @@ def _templates(language: Language) -> Environment:
         "field_title": field_title,
         "about_step": about_step,
         "settings_of_step": settings_of_step,
+        "summary_of_step": summary_of_step,
         "about_game": about_game,
         "parameters": parameters,
         "last_text": last_text,
