@@ -38,7 +38,7 @@ from cheaptalk.web.console.designs.rows import (
 from cheaptalk.web.console.designs.study_forecast import Size, no_estimate_reason, size_of
 from cheaptalk.web.console.designs.study_form import STUDY, CheckedForm, StudyForm
 from cheaptalk.web.console.translation import templates
-from cheaptalk.web.rooms.languages import Language
+from cheaptalk.web.rooms.languages import Language, languages
 
 HERE = Path(__file__).parent
 EMPTY = Markup()
@@ -90,6 +90,7 @@ def render_form(
         person_fields=PERSON_FIELDS,
         grid_fields=GRID_FIELDS,
         step_kinds=list(STEP_TEMPLATES),
+        page_languages=list(languages().values()),
         **counted(checked, cost),
     )
 
