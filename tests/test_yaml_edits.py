@@ -107,7 +107,7 @@ def test_removal_keeps_all_other_lines(place: tuple[str, Any, Location]) -> None
     parent, key = location[:-1], location[-1]
     inner = data_at(data, parent)
     rest: Any = (
-        inner[:key] + inner[int(key) + 1 :]  # type: ignore[misc]
+        [member for at, member in enumerate(inner) if at != key]
         if isinstance(inner, list)
         else {name: member for name, member in inner.items() if name != key}
     )
