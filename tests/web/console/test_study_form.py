@@ -583,3 +583,11 @@ def test_arbitrary_forms_can_be_rendered(pairs: list[tuple[str, str]], on_top: b
     assert check_form(StudyForm.read(sent.pairs())).problems == checked.problems
     assert render_form(checked, "/form")
     assert render_counts(checked)
+
+
+def test_copied_step_follows_the_original() -> None:
+    sent = form({**step(0, "survey", "items: [{name: a, ask: '?'}]"), **step(1, "games")})
+    assert sent.apply("copy-people.path.0") == "people.path.1"
+    kinds = [(row["kind"], row["text"]) for row in sent.rows["people.path"]]
+    assert kinds[0] == kinds[1]
+    assert kinds[2][0] == ["games"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cheaptalk.players.seats import SEATS, entry_of, labelled
-from cheaptalk.rules import get_game, suggest
+from cheaptalk.rules import counted, get_game, suggest
 from cheaptalk.rules.errors import Location, shown
 from cheaptalk.studies.factors import CROSS
 from cheaptalk.studies.people.steps import STEPS, Games, Step, read_step, write_step
@@ -47,6 +47,8 @@ MULTI_NAME_KINDS = ("policies",)
 """Kinds of players with several names."""
 KINDS_WITHOUT_NAME = ("person", "strategies", *MULTI_NAME_KINDS)
 """Kinds of players whose default label is their kind."""
+LONGEST_SUMMARY = 60
+"""Maximum characters of a step's summary."""
 SETTINGS = Field("settings", "Settings", "yaml")
 
 
@@ -232,6 +234,33 @@ def place_steps(rows: Sequence[Row], moved: Sequence[int]) -> None:
     for number in moved:
         if last_text(rows[number], "when"):
             rows[number]["when"] = ["before" if number < games else "after"]
+
+
+def summary_of_step(row: Row) -> str:
+    """Return the extent of a step, or the beginning of its text.
+
+    >>> summary_of_step({"kind": ["survey"], "text": ["items: [{name: a}, {name: b}]"]})
+    '2 questions'
+    >>> summary_of_step({"kind": ["debrief"], "text": ["Thank you.\\n\\nThe study is over."]})
+    'Thank you.'
+    """
+    settings = Problems().read("", partial(_step, last_text(row, "kind"), row))
+    if isinstance(settings, Mapping):
+        parts = [
+            counted(len(settings[name]), noun)
+            for name, noun in (("pages", "page"), ("items", "question"))
+            if isinstance(settings.get(name), list)
+        ]
+        parts += [str(settings[name]) for name in ("name", "design") if settings.get(name)]
+        treatments = settings.get("treatments")
+        if isinstance(treatments, Mapping):
+            parts.append(", ".join(map(str, treatments)))
+        if parts:
+            return ", ".join(parts)
+        settings = settings.get("title") or settings.get("text") or ""
+    text = settings if isinstance(settings, str) else ""
+    first = text.strip().partition("\n")[0]
+    return first if len(first) <= LONGEST_SUMMARY else f"{first[:LONGEST_SUMMARY]}…"
 
 
 def about_step(kind: str) -> str:

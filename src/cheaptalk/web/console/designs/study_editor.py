@@ -12,6 +12,8 @@ from cheaptalk.studies.presets import preset_text
 from cheaptalk.studies.study import StudyError
 from cheaptalk.web.console.authentication import Authentication, CurrentVisit, Visit
 from cheaptalk.web.console.designs import study_form_page
+from cheaptalk.web.console.designs.edited_files import edited_file
+from cheaptalk.web.console.designs.step_preview import render_step, step_of_row
 from cheaptalk.web.console.designs.study_forecast import (
     CostEstimator,
     no_estimate_reason,
@@ -27,10 +29,12 @@ from cheaptalk.web.console.designs.study_form import (
 from cheaptalk.web.console.errors import sentence, status_of
 from cheaptalk.web.console.preview_pages import settings_page
 from cheaptalk.web.console.study_pages import check_design, conflict_page
-from cheaptalk.web.laboratory.drafts import BadName, Conflict, Taken
+from cheaptalk.web.headers import page_headers
+from cheaptalk.web.laboratory.drafts import BadName, Conflict, Draft, Taken
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
-from cheaptalk.web.rooms.languages import Language
+from cheaptalk.web.participants.pages import PAGE_STYLE
+from cheaptalk.web.rooms.languages import Language, languages
 from cheaptalk.yaml_files import as_block, parse_yaml
 
 COST_TIMEOUT = 20.0
@@ -55,6 +59,7 @@ class StudyEditor:
         authentication.add_page(FORM, self.form, Role.RESEARCHER)
         authentication.add_page("/study_form.js", self.script, Role.VIEWER)
         authentication.add_action(FORM, self.submit, Role.RESEARCHER, repeating=True)
+        authentication.add_action(f"{FORM}/preview", self.preview, Role.RESEARCHER, repeating=True)
         authentication.add_action(f"{FORM}/counts", self.counts, Role.RESEARCHER, repeating=True)
         authentication.add_action(f"{FORM}/cost", self.cost, Role.RESEARCHER, repeating=True)
 
@@ -110,18 +115,27 @@ class StudyEditor:
         return self._form(visit, checked, origin, 422 if checked.problems else 200, focus, cost)
 
     def _save(self, visit: Visit, checked: CheckedForm, origin: str) -> Response:
-        name, text = checked.data["name"], as_block(checked.data)
+        name = checked.data["name"]
         path = f"/studies/{name}/overview"
         draft = ORIGIN.fullmatch(origin)
         if draft is None or draft[1] != name:
-            self.drafts.create(name, text, visit.account.name)
+            self.drafts.create(name, as_block(checked.data), visit.account.name)
             notice = "%(title)s was saved. Launch it when it is ready."
             return visit.go(path, notice, title=name)
         try:
+            text = self._edited(self.drafts.read(name), int(draft[2]), checked)
             after = self.drafts.replace(name, text, int(draft[2]), visit.account.name)
         except Conflict as conflict:
             return conflict_page(visit, conflict)
         return visit.go(path, "Version %(version)s was saved.", version=after.version)
+
+    def _edited(self, draft: Draft, version: int, checked: CheckedForm) -> str:
+        """Return the draft's text with the form's changes, if they are changes of this version."""
+        if draft.version != version:
+            return as_block(checked.data)
+        if check_design(draft.name, draft.text, self.folder).problem:
+            return as_block(checked.data)
+        return edited_file(draft.text, checked.data, self.folder)
 
     async def counts(self, visit: CurrentVisit) -> Response:
         checked = await asyncio.to_thread(check_form, StudyForm.read(visit.pairs), self.folder)
@@ -129,6 +143,21 @@ class StudyEditor:
             study_form_page.render_counts(checked, visit.language),
             422 if checked.problems else 200,
         )
+
+    async def preview(self, visit: CurrentVisit) -> Response:
+        """Show a step as participants see it; the pressed button contains the row of the step."""
+        form, row = StudyForm.read(visit.pairs), visit.form.get("step", "")
+        checked = await asyncio.to_thread(check_form, form, self.folder)
+        code = visit.form.get("preview-language", "")
+        location = step_of_row(checked.form, row)
+        if checked.study is None or location is None or code not in languages():
+            message = visit.text("Correct the errors in the form, then open the preview again.")
+            return visit.render("error.html.jinja", 422, message=message)
+        html = await asyncio.to_thread(render_step, checked.study, location, code)
+        if html is None:
+            message = visit.text("Participants see this step only after a game has been played.")
+            return visit.render("error.html.jinja", message=message)
+        return HTMLResponse(html, headers=page_headers(PAGE_STYLE))
 
     async def cost(self, visit: CurrentVisit) -> Response:
         checked = await asyncio.to_thread(check_form, StudyForm.read(visit.pairs), self.folder)

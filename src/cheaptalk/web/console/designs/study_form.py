@@ -45,7 +45,7 @@ MAX_ROWS = 200
 """Maximum number of games, players and steps; further rows are ignored."""
 GAMES, PLAYERS, PATH = "games", "players", "people.path"
 ROW = re.compile(rf"({GAMES}|{PLAYERS}|{PATH})\.([0-9]{{1,6}})\.(.{{1,200}})")
-ACTION = re.compile(rf"(add|remove|up|down)-({GAMES}|{PLAYERS}|{PATH})(?:\.([0-9]{{1,6}}))?")
+ACTION = re.compile(rf"(add|remove|copy|up|down)-({GAMES}|{PLAYERS}|{PATH})(?:\.([0-9]{{1,6}}))?")
 SPECIAL = (GAMES, PLAYERS, PATH, "pairing")
 """Names of the fields that have a form of their own."""
 STUDY = fields_of(Study)
@@ -103,9 +103,14 @@ def filled_form(data: Mapping[str, Any], laboratory: Path | None = None) -> "Stu
     study = Study.model_validate(with_contents(data, laboratory))
     form = form_of(data)
     rebuilt = check_form(form, laboratory).study
-    if rebuilt is None or _comparable(rebuilt) != _comparable(study):
+    if rebuilt is None or not is_same_study(rebuilt, study):
         raise NotExpressible("it has settings that the form cannot express")
     return form
+
+
+def is_same_study(first: Study, second: Study) -> bool:
+    """Return whether two studies are equal, however their parameters are written."""
+    return _comparable(first) == _comparable(second)
 
 
 def _comparable(study: Study) -> str:
@@ -207,7 +212,7 @@ class StudyForm:
         )
 
     def apply(self, action: str, game: str = "", step: str = "") -> str:
-        """Add, move or remove a row, as the pressed button requests; ignore other buttons.
+        """Add, copy, move or remove a row, as the pressed button requests; ignore other buttons.
 
         ``action`` is for example ``add-players``, ``remove-games.0`` or ``up-people.path.1``;
         ``game`` and ``step`` are the game or kind of step to add. Return the row or field to focus,
@@ -226,6 +231,9 @@ class StudyForm:
                 rows.append({"game": [game]})
                 return f"{kind}.{len(rows) - 1}"
             return self._add_step(step) if kind == PATH and step in STEP_TEMPLATES else ""
+        if deed == "copy" and number < len(rows) < MAX_ROWS:
+            rows.insert(number + 1, {name: [*texts] for name, texts in rows[number].items()})
+            return f"{kind}.{number + 1}"
         if deed == "remove":
             del rows[number : number + 1]
         elif deed in ("up", "down") and number < len(rows):
@@ -247,7 +255,9 @@ class StudyForm:
 
 def form_of(data: Mapping[str, Any]) -> StudyForm:
     """Return the form of a valid study file's data; :class:`FormReader` is the inverse."""
-    form, games = StudyForm(), data.get(GAMES) or []
+    listed = [{"game": grid} if isinstance(grid, str) else grid for grid in data.get(GAMES) or []]
+    data = {**data, GAMES: listed}
+    form, games = StudyForm(), listed
     _fill(form, "", STUDY.values(), data)
     form.rows[GAMES] = [game_row(grid, data) for grid in games]
     players = data.get(PLAYERS) or {}

@@ -33,12 +33,13 @@ from cheaptalk.web.console.designs.rows import (
     STEP_TEMPLATES,
     about_step,
     settings_of_step,
+    summary_of_step,
 )
 from cheaptalk.web.console.designs.study_forecast import Size, no_estimate_reason, size_of
 from cheaptalk.web.console.designs.study_form import STUDY, CheckedForm, StudyForm
 from cheaptalk.web.console.sentences import sentences
 from cheaptalk.web.console.translation import templates
-from cheaptalk.web.rooms.languages import Language
+from cheaptalk.web.rooms.languages import Language, languages
 
 HERE = Path(__file__).parent
 EMPTY = Markup()
@@ -90,6 +91,7 @@ def render_form(
         person_fields=PERSON_FIELDS,
         grid_fields=GRID_FIELDS,
         step_kinds=list(STEP_TEMPLATES),
+        page_languages=list(languages().values()),
         **counted(checked, cost),
     )
 
@@ -137,6 +139,7 @@ def _templates(language: Language) -> Environment:
         "field_title": partial(field_title, language=language),
         "about_step": about_step,
         "settings_of_step": settings_of_step,
+        "summary_of_step": summary_of_step,
         "about_game": about_game,
         "parameters": parameters,
         "last_text": last_text,
