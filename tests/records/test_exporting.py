@@ -394,7 +394,8 @@ def test_parquet_equals_csv(
     for name, folder in {"mixed": mixed, "models": models}.items():
         done = export(store, name, tmp_path / name, "parquet")
         assert sorted(path.name for path in done.path.iterdir()) == [
-            "answers.parquet", "calls.parquet", "codebook.csv", "codebook.md", "matches.parquet",
+            "answers.parquet", "calls.parquet", "codebook.csv", "codebook.json", "codebook.md",
+            "matches.parquet",
                 "seats.parquet",
         ]  # fmt: skip
         for table, count in done.rows.items():
