@@ -8,9 +8,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+import sqlalchemy as sa
 
 import cheaptalk as ct
 from cheaptalk.records import Store
+from cheaptalk.records.store import schema
 from cheaptalk.rules import CheaptalkError
 from tests.participants import Answered, People
 
@@ -39,7 +41,9 @@ def match(store: Store) -> str:
     game = {"game": "trust_game", "fixed": {"endowment": 12}}
     players: dict[str, Any] = {"a": {"strategy": "reciprocal"}}
     ct.run(ct.Study(name=STUDY, games=[game], players=players, instances=1), store)
-    store.register_study(STUDY, {"players": {}, "people": PROTOCOL})
+    with store.transaction() as connection:
+        spec = store.study(STUDY).spec | {"people": PROTOCOL}
+        connection.execute(sa.update(schema.studies).values(spec=spec))
     (record,) = store.records(STUDY, past=True)
     return record.id
 
@@ -84,13 +88,10 @@ def test_wide_tables_agree_with_long_tables(store: Store, people: People, tmp_pa
         for name in ("payoff", "cents", "state", "match_id", "seat", "assigned_at", "ended_at"):
             assert own[name] == play[name]
     for response in tables["responses"]:
-        number = response["game_number"]
-        named = {"payoff": "survey_payoff"} | ({"fair": f"game{number}_fair"})
-        column = named.get(response["item"], response["item"])
-        value = wide[response["participant"]][column] if "payoff" in wide["p1"] else (
-            wide[response["participant"]].get(column) or wide[response["participant"]]["payoff"]
-        )  # fmt: skip
-        assert value in (response["answer"], response["value"])
+        around = {"fair": f"game{response['game_number']}_fair"}
+        column = around.get(response["item"], response["item"])
+        answers = (response["answer"], response["value"])
+        assert wide[response["participant"]][column] in answers
     assert (first["payoff"], second["payoff"]) == (WHY, "'=1")
     assert (first["game1_partners"], second["game1_partners"]) == ("p2", "p1")
     assert (first["games"], first["games_finished"], first["game2_match_id"]) == ("2", "1", "")
