@@ -23,7 +23,7 @@ PROTOCOL = {
     "path": [
         {"survey": [
             {"name": "age", "ask": {"en": "Age?", "de": "Alter?"}, "number": [18, 99]},
-            {"name": "payoff", "ask": "How much?", "lines": 2},
+            {"name": "ending", "ask": "How much?", "lines": 2},
         ]},
         {"games": {"max": 2, "after": [
             {"survey": {"name": "after", "once": False, "items": [
@@ -53,15 +53,15 @@ def people(store: Store, match: str) -> People:
     """Two participants of one match; the first played a second game without a match."""
     group = People(store, STUDY)
     answers: list[Answered] = [
-        ("survey", {"age": 30, "payoff": WHY}, None),
+        ("survey", {"age": 30, "ending": WHY}, None),
         ("after@1", {"fair": 2}, None),
         ("after@2", {"fair": 1}, None),
     ]
     play = {"game": "trust_game", "match_id": match, "state": "finished", "cents": 30}
-    games = [{**play, "seat": "investor", "payoff": 7.5},
+    games: list[dict[str, Any]] = [{**play, "seat": "investor", "payoff": 7.5},
              {"game": "trust_game", "state": "timed_out"}]  # fmt: skip
     group.come("end", "complete", answers, games, base=100, game_1=30)
-    group.come("after", None, [("survey", {"age": 41, "payoff": "=1"}, None)],
+    group.come("after", None, [("survey", {"age": 41, "ending": "=1"}, None)],
                [{**play, "seat": "trustee", "payoff": 2.0}])  # fmt: skip
     return group
 
@@ -88,11 +88,11 @@ def test_wide_tables_agree_with_long_tables(store: Store, people: People, tmp_pa
         for name in ("payoff", "cents", "state", "match_id", "seat", "assigned_at", "ended_at"):
             assert own[name] == play[name]
     for response in tables["responses"]:
-        around = {"fair": f"game{response['game_number']}_fair"}
+        around = {"ending": "survey_ending", "fair": f"game{response['game_number']}_fair"}
         column = around.get(response["item"], response["item"])
         answers = (response["answer"], response["value"])
         assert wide[response["participant"]][column] in answers
-    assert (first["payoff"], second["payoff"]) == (WHY, "'=1")
+    assert (first["survey_ending"], second["survey_ending"]) == (WHY, "'=1")
     assert (first["game1_partners"], second["game1_partners"]) == ("p2", "p1")
     assert (first["games"], first["games_finished"], first["game2_match_id"]) == ("2", "1", "")
     (record,) = store.records(STUDY, bodies=True, past=True)
