@@ -9,8 +9,8 @@ from typing import Any
 import cheaptalk as ct
 from cheaptalk import names
 from cheaptalk.players.rosters import ROSTERS
-from cheaptalk.records.exports.exporter import FORMS
 from cheaptalk.rules.registry import GAMES, OURS, Registry
+from cheaptalk.studies.exports.exporter import FORMS
 from cheaptalk.studies.presets import PRESETS
 
 STUB = Path(names.__file__).with_suffix(".pyi")

@@ -30,7 +30,6 @@ from .frames import read_matches, read_rounds, read_seats
 from .judges import judge
 from .mock_models import mock_server
 from .records import MatchRecord, Store
-from .records.exports.exporter import export
 from .records.imports import import_matches
 from .rules import (
     Action,
@@ -67,6 +66,7 @@ from .studies import (
     run,
     run_async,
 )
+from .studies.exports.exporter import export
 
 __version__: str
 

@@ -3,7 +3,7 @@
 
 from typing import Literal, TypeAlias
 
-ExportForm: TypeAlias = Literal["chats", "csv", "jsonl", "parquet"] | str
+ExportForm: TypeAlias = Literal["chats", "csv", "jsonl", "otree", "parquet", "wide"] | str
 GameName: TypeAlias = Literal["bargaining", "battle_royale", "chip_trading", "deal_or_no_deal",
     "diners_dilemma", "divide_the_dollar", "el_farol_bar", "guess_the_average", "item_bargaining",
     "negotiation", "persuasion", "pirate_game", "public_goods", "public_goods_punishment",

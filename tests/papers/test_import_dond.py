@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from cheaptalk.papers.self_play.importer import read_dond, read_line
 from cheaptalk.players import ImportedSeat, Kind
 from cheaptalk.records import Store
-from cheaptalk.records.exports.exporter import export
 from cheaptalk.records.imports import ImportedGame, Skipped, import_matches
 from cheaptalk.records.imports.importing import ImportFailed
 from cheaptalk.rules import CheaptalkError
+from cheaptalk.studies.exports.exporter import export
 from tests.conftest import Command
 from tests.papers.studies import report, row_of
 

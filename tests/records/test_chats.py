@@ -10,7 +10,7 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.records import Store, read_chats
 from cheaptalk.records.exports.columns import shared_columns
-from cheaptalk.records.exports.exporter import export
+from cheaptalk.studies.exports.exporter import export
 
 
 def test_chats_contain_prompts_and_final_answers(tmp_path: Path) -> None:

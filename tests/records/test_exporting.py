@@ -18,12 +18,12 @@ from cheaptalk.processes import Processes, processes
 from cheaptalk.records import AnswerRecord, MatchEnd, NewMatch, Store, StoreError, match_end
 from cheaptalk.records.exports import sheets as writing
 from cheaptalk.records.exports.columns import shared_columns
-from cheaptalk.records.exports.exporter import CodebookEntry, export
 from cheaptalk.records.exports.sheets import csv_line
 from cheaptalk.records.exports.tables import answer_columns, match_columns
 from cheaptalk.records.record import failed
 from cheaptalk.records.store import parts, schema
 from cheaptalk.rules import Chance, CheaptalkError, Table, UnknownName, games, get_game
+from cheaptalk.studies.exports.exporter import CodebookEntry, export
 from tests.conftest import Command
 from tests.played import CROWD
 from tests.records.stored import call_row, insert_calls
@@ -394,7 +394,8 @@ def test_parquet_equals_csv(
     for name, folder in {"mixed": mixed, "models": models}.items():
         done = export(store, name, tmp_path / name, "parquet")
         assert sorted(path.name for path in done.path.iterdir()) == [
-            "answers.parquet", "calls.parquet", "codebook.csv", "codebook.md", "matches.parquet",
+            "answers.parquet", "calls.parquet", "codebook.csv", "codebook.json", "codebook.md",
+            "matches.parquet",
                 "seats.parquet",
         ]  # fmt: skip
         for table, count in done.rows.items():
@@ -457,7 +458,7 @@ def test_failed_export_leaves_no_files_and_keeps_existing_ones(
     def raise_disk_full(_folder: Path, _entries: Sequence[CodebookEntry]) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("cheaptalk.records.exports.exporter.write_codebook", raise_disk_full)
+    monkeypatch.setattr("cheaptalk.studies.exports.exporter.write_codebook", raise_disk_full)
     kept = tmp_path / "kept.zip"
     kept.write_bytes(b"an earlier export")
     for name in ("out", "out.zip", "kept.zip"):

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from cheaptalk.records import Store
-from cheaptalk.records.exports.exporter import export
+from cheaptalk.studies.exports.exporter import export
 from tests.participants import Answered, People
 from tests.records.stored import read_csv as read
 

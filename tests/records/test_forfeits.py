@@ -9,7 +9,7 @@ import cheaptalk as ct
 from cheaptalk.models import ModelCall, Reply
 from cheaptalk.players import Kind
 from cheaptalk.records import Forfeit, Status, Store
-from cheaptalk.records.exports.exporter import export
+from cheaptalk.studies.exports.exporter import export
 from tests.conftest import Command
 from tests.fakes import REFUSAL, Canned, late
 from tests.records.stored import read_csv

@@ -9,7 +9,7 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.records import Excluded, count_excluded
 from cheaptalk.records.exclusions import Standing, predecessors
-from cheaptalk.records.exports.exporter import export
+from cheaptalk.studies.exports.exporter import export
 from tests.fakes import Canned, Refusing, study, with_model
 from tests.records.stored import read_csv
 

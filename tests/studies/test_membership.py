@@ -8,8 +8,8 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.frames import read_matches
 from cheaptalk.records import Status, Store
-from cheaptalk.records.exports.exporter import export
 from cheaptalk.records.store.store import adopt, set_aside
+from cheaptalk.studies.exports.exporter import export
 from tests.fakes import Canned, study
 from tests.records.stored import Shelf
 

@@ -14,13 +14,13 @@ import jinja2
 from cheaptalk.atomic_files import whole_folder
 from cheaptalk.extras import needing
 from cheaptalk.records import Store
-from cheaptalk.records.exports.exporter import Exported, export
 from cheaptalk.records.imports import NAMES_WARNING, contains_names
 from cheaptalk.records.people.queries import has_people
 from cheaptalk.records.store.lookup import StoreLike, StudyLike, name_of
 from cheaptalk.records.store.queries import overview
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.registry import game_title
+from cheaptalk.studies.exports.exporter import Exported, export
 from cheaptalk.yaml_files import as_block
 
 CARD = jinja2.Template(

@@ -13,6 +13,7 @@ from .people import (
 from .reader import MetricError
 from .rounds import read_rounds
 from .seats import read_seats
+from .wide import read_codebook, read_wide
 
 __all__ = [
     "Balance",
@@ -21,6 +22,7 @@ __all__ = [
     "balance",
     "corpus_metrics",
     "funnel",
+    "read_codebook",
     "read_matches",
     "read_participants",
     "read_payments",
@@ -29,4 +31,5 @@ __all__ = [
     "read_rounds",
     "read_seats",
     "read_survey_answers",
+    "read_wide",
 ]

@@ -21,9 +21,9 @@ from cheaptalk.adapters.inspect.scores import METRICS, achieved, answers_score, 
 from cheaptalk.atomic_files import whole_folder
 from cheaptalk.models import ChatMessage, ModelName, ModelSettings, Reply
 from cheaptalk.records import AnswerRecord, MatchRecord, Stand, Standing, Status, Store, digest
-from cheaptalk.records.exports.exporter import Exported
 from cheaptalk.records.store.lookup import StoreLike, StudyLike
 from cheaptalk.rules import CheaptalkError
+from cheaptalk.studies.exports.exporter import Exported
 
 
 class Subject(NamedTuple):

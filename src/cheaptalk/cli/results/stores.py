@@ -132,7 +132,7 @@ def print_rows(rows: Mapping[str, int], result: str, json: bool, data: dict[str,
         say("Participant IDs are in a separate file, which this command does not copy.", to=err)
 
 
-Format = Literal["csv", "parquet", "jsonl", "chats", "inspect"]
+Format = Literal["csv", "parquet", "jsonl", "wide", "otree", "chats", "inspect"]
 
 
 @finishing()
@@ -155,8 +155,9 @@ def export(
 
     Args:
         out: Write to this new folder or .zip file.
-        format_: Choose the format: tables (csv, parquet), complete records (jsonl), dialogues
-            for training (chats) or Inspect logs (inspect).
+        format_: Choose the format: tables (csv, parquet), complete records (jsonl), a row per
+            participant (wide) or the same with oTree's column names (otree), dialogues for
+            training (chats) or Inspect logs (inspect).
         prompt_style: Use this prompt style for turns that no model played (with --format
             chats).
     """

@@ -150,7 +150,7 @@ class StudyRunPages:
         elif kind == "report":
             await outputs.report(name, visit.form.get("recipe") or None)
         else:
-            await outputs.export(name)
+            await outputs.export(name, visit.form.get("form") or "csv")
         visit.record(f"requested: {kind}", name)
         return visit.go(
             f"/studies/{name}/data", "The file is being created. It will appear on this page."

@@ -28,6 +28,10 @@ VIEWER = ("--viewer", "../transcripts")
 """Option for links from a page to the transcripts in the console."""
 
 
+EXPORT_FORMS = ("csv", "parquet", "wide", "otree")
+"""Formats of exports; the last two contain only participants."""
+
+
 class Output(BaseModel):
     """A report, comparison or export of a study; the last three fields are not stored.
 
@@ -115,9 +119,12 @@ class Outputs(Commands):
         file, title = f"compare-{reference}.html", f"Comparison with {reference}"
         await self._begin(name, file, title, "compare", name, *arguments, reference=reference)
 
-    async def export(self, name: str) -> None:
-        arguments = ("store", "export", name, "--format", "csv")
-        await self._begin(name, "export-csv.zip", "Export (csv)", *arguments)
+    async def export(self, name: str, form: str = "csv") -> None:
+        """Start creating an export in one of :data:`EXPORT_FORMS`."""
+        if form not in EXPORT_FORMS:
+            raise unknown("export format", form, list(EXPORT_FORMS))
+        arguments = ("store", "export", name, "--format", form)
+        await self._begin(name, f"export-{form}.zip", f"Export ({form})", *arguments)
 
     def making(self, name: str) -> Making | None:
         """Return the latest output that this server has started for a study, or None."""

@@ -3,8 +3,9 @@
 ``csv`` and ``parquet`` write tables: matches, answers, calls and, if the study was judged,
 judgements. ``jsonl`` writes one complete record per line, readable without this package. ``chats``
 writes one line per actor of each scored match, for training language models. Studies with
-participants also have tables of participants, responses, plays and payments. A codebook documents
-all columns.
+participants also have tables of participants, responses, plays and payments, and wide tables with
+one row per participant, or per participant and game. ``wide`` and ``otree`` write only such tables.
+A codebook documents all columns and questions.
 """
 
 import shutil
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -39,6 +40,10 @@ from cheaptalk.records.store.reader import specs_of
 from cheaptalk.records.store.store import Store
 from cheaptalk.rules import CheaptalkError, games, unknown
 from cheaptalk.rules.arguments import checked
+from cheaptalk.studies.exports.codebook import CodebookEntry, entries_of, write_codebook
+from cheaptalk.studies.exports.otree import otree_table
+from cheaptalk.studies.exports.people import read_people
+from cheaptalk.studies.exports.wide import wide_tables
 
 __all__ = ["Exported", "export"]
 
@@ -89,7 +94,9 @@ def export(
         store: the store, its file or its URL.
         study: a study in the store: its name, or the study.
         target: a new or empty folder, or a file that ends in ``.zip``, which is replaced.
-        form: ``csv``, ``parquet``, ``jsonl`` or ``chats``.
+        form: ``csv``, ``parquet``, ``jsonl`` or ``chats``; or, for participants only, ``wide`` (a
+            row per participant, and one per participant and game) or ``otree`` (a row per
+            participant, with the column names of oTree), both in CSV.
         raw_cells: write texts in CSV unchanged; by default, texts that a spreadsheet would
             interpret as formulas are prefixed with an apostrophe.
         workers: number of processes for large studies. More than one requires a store in a file, no
@@ -101,7 +108,8 @@ def export(
     Raises:
         StoreError: the store does not contain the study.
         UnknownName: a game of the study has no such style.
-        CheaptalkError: the target can't be written, or a package is missing.
+        CheaptalkError: the target can't be written, a package is missing, or the study has no
+            participants, with ``wide`` or ``otree``.
     """
     path = Path(target)
     with Store.opened(store) as store_:
@@ -111,14 +119,19 @@ def export(
             raise unknown("format", form, list(FORMS))
         if form == "parquet":
             sheets.polars()
+        if form in PEOPLE_FORMS and not (people and has_people(store_, study)):
+            raise CheaptalkError(
+                f"{study} has no participants, whose data {form} exports; choose another format, "
+                "such as csv"
+            )
         try:
             with _complete(path) as folder:
                 rows = _written(store_, study, form, folder, Wording(raw_cells, style), workers)
-                of_people = people and has_people(store_, study)
-                if of_people:
-                    columns, sources = tables.people_columns(), tables.people_rows(store_, study)
+                columns: dict[str, Sequence[Column]] = {}
+                if people and has_people(store_, study):
+                    columns, sources = _people(store_, study, form)
                     rows |= _filled(FORMS[form].sink, columns, sources, folder, raw_cells)
-                write_codebook(folder, _explained(store_, study, form, of_people))
+                write_codebook(folder, _explained(store_, study, form, columns))
         except FileExistsError as error:
             raise CheaptalkError(
                 f"{target} exists; name a new folder, or a .zip file, which is replaced"
@@ -189,63 +202,30 @@ def _columns(store: Store, study: str) -> dict[str, list[Column]]:
     return columns
 
 
-described = attrgetter("type", "range", "meaning")
-
-
-class CodebookEntry(NamedTuple):
-    """A codebook entry: the meaning of a column in the tables of one game or of all games."""
-
-    table: str
-    column: str
-    game: str
-    type: str
-    range: str
-    meaning: str
-
-
-def _explained(store: Store, study: str, form: str, people: bool) -> list[CodebookEntry]:
-    """Return the codebook entries of a study's export."""
+def _explained(
+    store: Store, study: str, form: str, people: Mapping[str, Sequence[Column]]
+) -> list[CodebookEntry]:
+    """Return the codebook entries of a study's export; ``people`` are participants' tables."""
     by_table: dict[str, Sequence[Column | SharedColumn]] = {}
     if form in LINES:
         by_table[LINES[form]] = shared_columns(LINES[form], "json")
-    else:
+    elif form not in PEOPLE_FORMS:
         by_table |= _columns(store, study)
-    by_table |= tables.people_columns() if people else {}
-    return [
-        CodebookEntry(name, column.name, getattr(column, "game", ""), *described(column))
-        for name, columns in by_table.items()
-        for column in columns
-    ]
+    return list(entries_of({**by_table, **people}))
 
 
-INTRODUCTION = """\
-Every column of every table of this export. A column without a game exists for all games; a column
-of several games has a row for each. A seat is a position in a match, filled by one player. It has
-a role, such as buyer, and one actor or, with short-lived players, several. If a column does not
-apply, or a number is undefined, the cell is empty: a missing value, not an empty text. In JSON, NaN
-and infinite numbers are null. In CSV files, text is quoted and missing values are not; some
-programs need an option for this (DuckDB: ``allow_quoted_nulls=false``). A date-time in CSV or JSON
-is text in ISO 8601 format.
-"""
-
-
-def write_codebook(folder: Path, entries: list[CodebookEntry]) -> None:
-    """Write the codebook to ``codebook.csv`` and ``codebook.md`` in a folder."""
-    lines = [sheets.csv_line(CodebookEntry._fields), *map(sheets.csv_line, entries)]
-    (folder / "codebook.csv").write_text("".join(lines), encoding="utf-8", newline="")
-    text = [f"# Codebook\n\n{INTRODUCTION}"]
-    for table in dict.fromkeys(entry.table for entry in entries):
-        rows = [_markdown_row(entry[1:]) for entry in entries if entry.table == table]
-        head = [
-            _markdown_row(CodebookEntry._fields[1:]),
-            _markdown_row("---" for _ in CodebookEntry._fields[1:]),
-        ]
-        text.append(f"\n## {table}\n\n" + "".join([*head, *rows]))
-    (folder / "codebook.md").write_text("".join(text), encoding="utf-8", newline="")
-
-
-def _markdown_row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+def _people(
+    store: Store, study: str, form: str
+) -> tuple[dict[str, Sequence[Column]], Iterator[tuple[str, Any]]]:
+    """Return the columns of participants' tables, and the table and source of each row."""
+    data = read_people(store, study)
+    wide = (otree_table if form == "otree" else wide_tables)(store, study, data)
+    columns: dict[str, Sequence[Column]] = {name: table.columns for name, table in wide.items()}
+    if form not in PEOPLE_FORMS:
+        columns = {**tables.people_columns(), **columns}
+    rows = iter(()) if form in PEOPLE_FORMS else tables.people_rows(store, study)
+    sources = ((name, source) for name, table in wide.items() for source in table.sources)
+    return columns, chain(rows, sources)
 
 
 def _write_tables(
@@ -356,6 +336,14 @@ def _write_chats(
     return Counter(chats=count)
 
 
+def _write_nothing(
+    _store: Store, _study: str, _folder: Path, _wording: Wording, _part: Part
+) -> Counter[str]:
+    return Counter()
+
+
+PEOPLE_FORMS = ("wide", "otree")
+"""Formats that contain only participants, in CSV."""
 LINES = {"jsonl": "matches", "chats": "chats"}
 """File name of each format with one JSON object per line."""
 
@@ -379,4 +367,5 @@ FORMS: dict[str, Form] = {
     ),
     "jsonl": Form(_write_lines, sheets.join_text, sheets.lines_sink),
     "chats": Form(_write_chats, sheets.join_text, sheets.lines_sink),
+    **dict.fromkeys(PEOPLE_FORMS, Form(_write_nothing, sheets.join_text, sheets.csv_sink)),
 }

@@ -1,0 +1,1 @@
+"""Exports of studies: tables, wide tables of participants, and their codebook."""
