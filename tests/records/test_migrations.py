@@ -60,11 +60,19 @@ def restore_0011(path: Path) -> Path:
 
 
 def drop_roles(connection: sa.Connection) -> None:
-    """Remove the columns and the views of versions 0016 and 0017."""
+    """Remove the columns and the views of versions 0016 and 0017, and the columns of 0019."""
     migration.drop_views(connection)
+    drop_control(connection)
     for name in ("sequence", "matching_group"):
         connection.execute(sa.text(f"alter table plays drop column {name}"))
     connection.execute(sa.text("alter table configurations drop column roles"))
+
+
+def drop_control(connection: sa.Connection) -> None:
+    """Remove the columns of version 0019."""
+    for name in ("hidden_seconds", "hidden_times"):
+        connection.execute(sa.text(f"alter table participants drop column {name}"))
+    connection.execute(sa.text("alter table recruitments drop column suspended"))
 
 
 @pytest.mark.parametrize("old", [False, True])
@@ -160,6 +168,7 @@ def test_store_of_0017_names_styles_after_languages(tmp_path: Path) -> None:
         store.register_study("styles", old)
         with store.transaction() as connection:
             connection.execute(sa.text("update alembic_version set version_num = '0017'"))
+            drop_control(connection)
     with Store.open(path) as store, store.reading() as reading:
         assert reading.scalar(sa.select(schema.studies.c.spec)) == new
 

@@ -72,5 +72,6 @@ def make_experiment(
     app.get("/p/{token}/events")(pages.events)
     app.post("/p/{token}/answer")(pages.answer)
     app.post("/p/{token}/page")(pages.page)
+    app.post("/p/{token}/focus")(pages.focus)
     app.post("/p/{token}/{deed}")(pages.deed)
     return app
