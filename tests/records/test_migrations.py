@@ -60,14 +60,15 @@ def restore_0011(path: Path) -> Path:
 
 
 def drop_corrections(connection: sa.Connection) -> None:
-    """Remove the column and the table of version 0020, and all views."""
+    """Remove the columns and the table of versions 0020 and 0021, and all views."""
     migration.drop_views(connection)
+    drop_control(connection)
     connection.execute(sa.text("drop table corrections"))
     connection.execute(sa.text("alter table responses drop column text_version"))
 
 
 def drop_paid(connection: sa.Connection) -> None:
-    """Remove the columns and the table of versions 0019 and 0020, and all views."""
+    """Remove the columns and the table of versions 0019 to 0021, and all views."""
     drop_corrections(connection)
     for name in ("paid", "paid_rounds"):
         connection.execute(sa.text(f"alter table plays drop column {name}"))
@@ -79,6 +80,13 @@ def drop_roles(connection: sa.Connection) -> None:
     for name in ("sequence", "matching_group"):
         connection.execute(sa.text(f"alter table plays drop column {name}"))
     connection.execute(sa.text("alter table configurations drop column roles"))
+
+
+def drop_control(connection: sa.Connection) -> None:
+    """Remove the columns of version 0021."""
+    for name in ("hidden_seconds", "hidden_times"):
+        connection.execute(sa.text(f"alter table participants drop column {name}"))
+    connection.execute(sa.text("alter table recruitments drop column suspended"))
 
 
 @pytest.mark.parametrize("old", [False, True])

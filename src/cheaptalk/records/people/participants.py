@@ -95,6 +95,37 @@ def answer_notice(connection: sa.Connection, number: int, *, correct: bool | Non
     )
 
 
+@deferred
+def set_due(connection: sa.Connection, number: int, due: float) -> None:
+    """Change the deadline of an open prompt; ``due`` is in seconds since 1970."""
+    connection.execute(sa.update(notices).where(notices.c.id == number).values(due=due))
+
+
+@deferred
+def resume(
+    connection: sa.Connection, numbers: Sequence[int], moment: float, dues: Mapping[int, float]
+) -> None:
+    """Record the end of pauses, and the new deadlines of open prompts by number."""
+    ended = sa.update(notices).where(notices.c.id.in_(numbers)).values(answered=moment)
+    connection.execute(ended)
+    for number, due in dues.items():
+        connection.execute(sa.update(notices).where(notices.c.id == number).values(due=due))
+
+
+@deferred
+def note_hidden(connection: sa.Connection, id_: int, seconds: float, times: int) -> None:
+    """Store for how long and how often a participant's page was hidden, in total."""
+    hidden = {"hidden_seconds": seconds, "hidden_times": times}
+    connection.execute(sa.update(participants).where(participants.c.id == id_).values(hidden))
+
+
+@deferred
+def suspend(connection: sa.Connection, study_id: int, since: float | None) -> None:
+    """Record since when all participants of a study are paused; None if they are not."""
+    row = sa.update(recruitments).where(recruitments.c.study_id == study_id)
+    connection.execute(row.values(suspended=since))
+
+
 def kept_participants(store: StoreReader, study_id: int) -> list[KeptParticipant]:
     """Return all participants of a study in the order of arrival."""
     ids = sa.select(participants.c.id).where(participants.c.study_id == study_id)

@@ -7,7 +7,7 @@ from :class:`.Exported`, and the codebook contains the docstring of each field.
 from typing import Annotated, NamedTuple
 
 from cheaptalk.records.exports.columns import TIME, Exported
-from cheaptalk.records.store.schema import ENDINGS, PLAY_STATES
+from cheaptalk.records.store.schema import ENDINGS, NOTICE_KINDS, PLAY_STATES
 
 
 class Participant(NamedTuple):
@@ -31,6 +31,10 @@ class Participant(NamedTuple):
     """Start of the first visit."""
     changed: Annotated[float, Exported(TIME, "changed_at")]
     """Last progress."""
+    hidden_seconds: Annotated[float, Exported("s")]
+    """How long the page was open but not visible, for example behind another tab."""
+    hidden_times: Annotated[int, Exported(">= 0")]
+    """How often the page was hidden."""
 
 
 class Response(NamedTuple):
@@ -119,22 +123,25 @@ class Payment(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """A message or prompt to a participant, with columns of :data:`.schema.notices` as fields."""
+    """A message to a participant or a researcher's action, with columns of the table of notices."""
 
     participant: str
     """The participant's code, which does not reveal who it is."""
-    kind: Annotated[str, Exported("message | attention")]
-    """A message from the researchers, or an attention prompt."""
+    kind: Annotated[str, Exported(" | ".join(NOTICE_KINDS))]
+    """A message, an attention prompt, or a researcher's action: a pause, an extension of deadlines,
+    a skipped step (advance), or replacement by a program for the rest of a match."""
     text: str
-    """The text."""
+    """The text; of an extension, the minutes; of a skipped step, its name; of a replacement, the
+    match; of a pause, empty."""
     wanted: str | None
     """The expected answer; empty if none is expected."""
     sent: Annotated[float, Exported(TIME, "sent_at")]
     """When it was sent."""
     due: Annotated[float | None, Exported(TIME, "due_at")]
-    """The deadline for an answer; empty if there is none."""
+    """The deadline for an answer; of a pause or an extension, the participant's next deadline;
+    empty if there is none."""
     answered: Annotated[float | None, Exported(TIME, "answered_at")]
-    """When it was answered or timed out; empty if still open."""
+    """When it was answered or timed out; of a pause, when it ended; empty if still open."""
     correct: bool | None
     """Whether the expected answer came in time; empty for messages and open prompts."""
 

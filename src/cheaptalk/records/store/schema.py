@@ -30,7 +30,7 @@ from cheaptalk.records.validation import (
 
 BASELINE = "0011"
 """Oldest supported schema version; stores with an earlier version are refused."""
-REVISION = "0020"
+REVISION = "0021"
 """Newest schema version; stores with a later version are refused."""
 
 CALL_STATES = ("sent", "answered", "failed", "unresolved")
@@ -60,6 +60,9 @@ PLAY_STATES = (
     "erased",
 )
 """States of a participant's game; ``technical`` is an error outside the game."""
+
+NOTICE_KINDS = ("message", "attention", "pause", "extension", "advance", "replacement")
+"""Kinds of notices: texts for a participant, and researchers' actions on a participant."""
 
 metadata = sa.MetaData()
 
@@ -199,6 +202,20 @@ participants: sa.Table = _table(
     Column("flags", Shaped(list[str]), nullable=False, comment="flags"),
     Column("begun", Moment, nullable=False, comment="seconds since 1970"),
     Column("changed", Moment, nullable=False, comment="time of the last progress"),
+    Column(
+        "hidden_seconds",
+        Number,
+        nullable=False,
+        server_default="0",
+        comment="time for which the page was open but not visible",
+    ),
+    Column(
+        "hidden_times",
+        Whole,
+        nullable=False,
+        server_default="0",
+        comment="number of times that the page was hidden",
+    ),
 )
 
 responses: sa.Table = _table(
@@ -243,12 +260,12 @@ notices: sa.Table = _table(
     Column(
         "participant_id", Integer, ForeignKey("participants.id", ondelete="CASCADE"), nullable=False
     ),
-    Column("kind", Choice("message", "attention"), nullable=False),
-    Column("text", LongWords, nullable=False),
+    Column("kind", Choice(*NOTICE_KINDS), nullable=False, comment="kind of notice or action"),
+    Column("text", LongWords, nullable=False, comment="text, added minutes, step or match"),
     Column("wanted", Words, comment="expected answer; null if none"),
     Column("sent", Moment, nullable=False, comment="seconds since 1970"),
     Column("due", Moment, comment="deadline; null if none"),
-    Column("answered", Moment),
+    Column("answered", Moment, comment="time of the answer or, for a pause, of its end"),
     Column("correct", Boolean, comment="null for open prompts and for messages"),
 )
 
@@ -298,6 +315,7 @@ recruitments: sa.Table = _table(
     Column("state", Choice("open", "paused", "closed"), nullable=False),
     Column("keep_until", Moment, comment="when data is to be deleted; null for never"),
     Column("changed", Moment, nullable=False, comment="seconds since 1970"),
+    Column("suspended", Moment, comment="since when all are paused; null if they are not"),
 )
 
 calls: sa.Table = _table(

@@ -330,6 +330,8 @@ class _Path:
         wrong: tuple[str, ...] = ()
         for attempt in range(step.tries):
             response = yield from self._page(step, items, attempt=attempt, wrong=wrong)
+            if not response.answer:  # skipped by a researcher
+                return None
             wrong = wrong_items(items, response.answer)
             if not wrong:
                 return None

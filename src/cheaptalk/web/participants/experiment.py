@@ -70,6 +70,7 @@ class Experiment:
         keep_until: time at which participants' data are deleted, in seconds since 1970, or None.
         text_version: version of the study's texts, which counts from 1.
         admitting: lock that is held while a participant is admitted.
+        suspended: since when all participants are paused, in seconds since 1970, or None.
         orphaned: codes of participants whose steps the study no longer has.
 
     Raises:
@@ -85,6 +86,7 @@ class Experiment:
         self.identities = identities
         self.state = "open"
         self.keep_until: float | None = None
+        self.suspended: float | None = None
         self.people: dict[str, Participant] = {}
         self.chance = Chance(f"{study.seed}/people")
         templates = room_manager.table_templates.values()
@@ -165,7 +167,7 @@ class Experiment:
                 410,
                 "quota_full",
             )
-        if self.state == "paused":
+        if self.state == "paused" or self.suspended is not None:
             raise Refused("Please come back later.", 503)
         if self.quotas.full:
             raise Refused(
@@ -244,6 +246,9 @@ class Experiment:
             current = self.people.get(person.code) is person and not isinstance(stop, Play)
             if not current or number != len(person.journey.responses):
                 return False
+            if person.pause is not None:
+                person.entered = dict(fields)  # kept on the page, to be sent after the pause
+                return False
             person.visitor.room = None  # closes the page with the result of the last match
             if isinstance(stop, GoOn) and fields.get("more") in ("yes", "no"):
                 await self.record_answer(person, {"more": fields["more"] == "yes"})
@@ -282,6 +287,7 @@ class Experiment:
         stop = person.journey.stop
         limits = self.protocol.limits
         ended = isinstance(stop, End) and stop.ending == "complete" and self.state == "open"
+        ended = ended and self.suspended is None
         if not ended or stop.game >= limits.games or stop.visit >= limits.visits:
             return False
         start = self.quotas.free_from(person)
@@ -409,6 +415,7 @@ class Experiment:
                 self.room_manager.sweep(room)
                 suits = all(
                     other.cohort == person.cohort
+                    and other.pause is None
                     and group_of(other, self.people) == group
                     and (partners is None or other in partners)
                     for other in self._people_in(room)
@@ -490,6 +497,8 @@ class Experiment:
         for person in self._people_in(room):
             if not self.plays_in(person, room):
                 continue
+            if person.pause is not None:
+                room.seat_session(person.visitor).stop_clock(time.time())
             number = person.journey.stop.game
             play = person.plays[number] | self.seat_columns(person) | {"state": "playing"}
             person.plays[number] = play

@@ -17,6 +17,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from markupsafe import Markup
 
 from cheaptalk.players import PersonSeat
+from cheaptalk.records.people.participants import note_hidden
 from cheaptalk.rules import Game
 from cheaptalk.studies.people.answers import RANGE
 from cheaptalk.studies.people.conditions import hold
@@ -35,6 +36,7 @@ from cheaptalk.studies.people.steps import (
     Quiz,
 )
 from cheaptalk.studies.people.texts import in_language
+from cheaptalk.web.participants.clocks import note_visible, session_of
 from cheaptalk.web.participants.correcting import text_version_of
 from cheaptalk.web.participants.mturk import SUBMIT_TO, mturk_host, submission
 from cheaptalk.web.participants.payments import PaymentBreakdown, breakdown_of, seed_of
@@ -303,7 +305,9 @@ class ParticipantPages(RoomPages):
             )
         person = self.experiment.people[code]
         if person.visitor.seen and not person.visitor.present:
-            person.waits_since = time.time()  # waiting starts anew after an absence
+            note_visible(person, person.visitor.seen)
+            if person.pause is None:
+                person.waits_since = time.time()  # waiting starts anew after an absence
         return self.record_visit(request, person.visitor)
 
     def participant(self, request: Request, token: str) -> Participant:
@@ -509,6 +513,31 @@ class ParticipantPages(RoomPages):
 
     # Participants' actions
 
+    async def answer(self, request: Request, token: str) -> Response:
+        """Submit an answer in a game; during a pause, keep it on the page instead."""
+        person = self.participant(request, token)
+        if person.pause is None:
+            return await super().answer(request, token)
+        posted = await posted_form(request, self.posts, person.code)
+        session = session_of(self.experiment, person)
+        if session is not None and session.find(posted.pop("question", "")):
+            session.rejected = posted
+        return self.to_page_of(request, person.visitor, token)
+
+    async def focus(self, request: Request, token: str) -> Response:
+        """Record that a participant's page became hidden or visible, as its script reports."""
+        person = self.participant(request, token)
+        posted = await posted_form(request, self.posts, person.code)
+        if posted.get("hidden") == "yes":
+            if person.hidden_since is None and not person.ending:
+                person.hidden_since = time.time()
+                person.hidden_times += 1
+        elif person.hidden_since is not None:
+            note_visible(person, person.changed if person.ending else None)
+            totals = person.hidden_seconds, person.hidden_times
+            await self.experiment.write(note_hidden(person.id, *totals))
+        return Response(status_code=204)
+
     async def page(self, request: Request, token: str) -> Response:
         person = self.participant(request, token)
         posted = await posted_form(request, self.posts, person.code)
@@ -532,7 +561,9 @@ class ParticipantPages(RoomPages):
             "back": self._back,
             "fill": self._fill,
         }
-        if deed in deeds:
+        if deed in (*deeds, "again") and person.pause is not None:
+            pass  # the page says that the participant is paused
+        elif deed in deeds:
             await deeds[deed](person)
         elif deed == "notice":
             number = posted.get("notice", "")

@@ -1,6 +1,7 @@
 """Participants with their current step, games and messages, and their groups."""
 
 import asyncio
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -11,6 +12,9 @@ from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.people.path import Journey, Page
 from cheaptalk.studies.people.protocol import Ending, Recruitment
 from cheaptalk.web.rooms.rooms import Visitor
+
+PAUSE, EXTENSION = "pause", "extension"
+"""Kinds of notices about a participant's clocks."""
 
 
 class Refused(CheaptalkError):
@@ -49,9 +53,12 @@ def may_take_part(
 
 @dataclass
 class Notice:
-    """A stored message, or an attention check that expects a word until it is due."""
+    """A stored message or researcher's action, or a check that expects a word until it is due.
 
-    COLUMNS: ClassVar = ("id", "kind", "text", "wanted", "due", "answered", "correct")
+    Kinds and texts are those of :class:`.rows.Notice`; ``answered`` is when a pause ended.
+    """
+
+    COLUMNS: ClassVar = ("id", "kind", "text", "wanted", "due", "answered", "correct", "sent")
 
     id: int
     kind: str
@@ -60,6 +67,7 @@ class Notice:
     due: float | None
     answered: float | None = None
     correct: bool | None = None
+    sent: float = 0.0
     rejected: str = ""
 
 
@@ -77,6 +85,8 @@ class Participant:
         went_on: time of the last step before the server's start; 0 for later participants.
         waits_since: start of uninterrupted waiting for other players.
         counted: contribution to the quotas: treatments, whether completed, and whether active.
+        hidden_since: since when the page is not visible, or None.
+        hidden_seconds, hidden_times: how long and how often the page was hidden before.
     """
 
     id: int
@@ -95,6 +105,9 @@ class Participant:
     waits_since: float = 0.0
     quiz: Page | None = None
     counted: tuple[tuple[str, ...], bool, bool] = ((), False, False)
+    hidden_since: float | None = None
+    hidden_seconds: float = 0.0
+    hidden_times: int = 0
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -112,9 +125,38 @@ class Participant:
         waiting = [
             notice
             for notice in self.notices
-            if notice.answered is None and (notice.expected is None or self.ending is None)
+            if notice.answered is None
+            and notice.kind != PAUSE
+            and (notice.expected is None or self.ending is None)
         ]
         return min(waiting, key=lambda notice: (notice.expected is None, notice.id), default=None)
+
+    @property
+    def pause(self) -> Notice | None:
+        """The current pause; None if the participant's clocks run."""
+        pauses = (notice for notice in self.notices if notice.kind == PAUSE)
+        return next((pause for pause in pauses if pause.answered is None), None)
+
+    def seconds_paused(self, since: float) -> float:
+        """Return the seconds for which the participant was paused since a time."""
+        now = time.time()
+        return sum(
+            max(0.0, (notice.answered or now) - max(notice.sent, since))
+            for notice in self.notices
+            if notice.kind == PAUSE
+        )
+
+    @property
+    def changed(self) -> float:
+        """Time at which the current step began, in seconds since 1970."""
+        responses = self.journey.responses
+        return responses[-1].answered if responses else self.begun
+
+    @property
+    def seconds_added(self) -> float:
+        """Seconds by which researchers have extended the current step's waiting time."""
+        added = (notice for notice in self.notices if notice.kind == EXTENSION)
+        return sum(60 * float(notice.text) for notice in added if notice.sent >= self.changed)
 
 
 def group_of(person: Participant, people: Mapping[str, Participant]) -> frozenset[str] | None:

@@ -65,9 +65,9 @@ class Places(Quotas):
         return None  # a design has a single visit
 
     def may_wait(self, person: Participant) -> bool:
-        lobby, responses = self.protocol.games.lobby, person.journey.responses
-        since = responses[-1].answered if responses else person.begun
-        in_time = time.time() < since + 60 * lobby.minutes
+        lobby = self.protocol.games.lobby
+        added = person.seconds_added + person.seconds_paused(person.changed)
+        in_time = time.time() < person.changed + 60 * lobby.minutes + added
         waits = lobby.waitlist > 0 and self.place_of(person) is None and in_time
         return waits and any(other.ending is None for _, other in self._occupied())
 

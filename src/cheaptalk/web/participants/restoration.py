@@ -9,6 +9,7 @@ from cheaptalk.records.people import participants as rows
 from cheaptalk.records.people.participants import KeptParticipant, erase_visit
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.people.path import ENDED, Journey, Play, Response
+from cheaptalk.web.participants.clocks import restore_pause
 from cheaptalk.web.participants.experiment import Experiment
 from cheaptalk.web.participants.people import Notice, Participant
 from cheaptalk.web.rooms.rooms import Stage
@@ -27,6 +28,7 @@ async def restore(experiment: Experiment) -> None:
         await experiment.write(rows.recruit(study_id, experiment.state))
     else:
         experiment.state, experiment.keep_until = str(state["state"]), state["keep_until"]
+        experiment.suspended = state["suspended"]
     for row in rows.kept_participants(store, study_id):
         try:
             _restore_participant(experiment, row)
@@ -35,6 +37,7 @@ async def restore(experiment: Experiment) -> None:
             experiment.orphaned.add(row.row["code"])
     for person in list(experiment.people.values()):
         await _restore_table(experiment, person)
+        restore_pause(experiment, person)
 
 
 def _restore_participant(experiment: Experiment, stored: KeptParticipant) -> None:
@@ -55,10 +58,12 @@ def _restore_participant(experiment: Experiment, stored: KeptParticipant) -> Non
         begun=row["begun"],
         went_on=row["changed"],
         waits_since=time.time(),
+        hidden_seconds=row["hidden_seconds"],
+        hidden_times=row["hidden_times"],
     )
-    attention = experiment.protocol.games.attention
+    attention, runs = experiment.protocol.games.attention, person.pause is None
     for notice in person.notices:  # an answer was impossible while the server was stopped
-        if notice.due is not None and attention is not None:
+        if notice.expected is not None and notice.due is not None and attention and runs:
             notice.due = max(notice.due, time.time() + attention.seconds)
     experiment.people[person.code] = person
     experiment.quotas.update(person)

@@ -81,5 +81,6 @@ def experiment_app(pages: ParticipantPages) -> FastAPI:
     app.get("/p/{token}/events")(pages.events)
     app.post("/p/{token}/answer")(pages.answer)
     app.post("/p/{token}/page")(pages.page)
+    app.post("/p/{token}/focus")(pages.focus)
     app.post("/p/{token}/{deed}")(pages.deed)
     return app

@@ -17,7 +17,8 @@ from cheaptalk.studies.people.steps import Attention
 from cheaptalk.studies.people.texts import in_language
 from cheaptalk.styles.languages import SOURCE
 from cheaptalk.web.participants.experiment import Experiment
-from cheaptalk.web.participants.people import Notice, Participant
+from cheaptalk.web.participants.notices import note
+from cheaptalk.web.participants.people import PAUSE, Participant
 from cheaptalk.web.participants.restoration import forget, forget_visit
 from cheaptalk.web.rooms.pages import until
 from cheaptalk.web.rooms.rooms import Stage
@@ -84,6 +85,8 @@ class Supervisor:
         if ERASE in person.flags:
             await self.erase(person)
         if person.ending is not None:
+            await self.end_pause(person)
+        if person.ending is not None or person.pause is not None:
             return
         if self.protocol.games.fixed_groups:
             await self.experiment.leave_broken_group(person)
@@ -96,7 +99,8 @@ class Supervisor:
         notice = person.notice
         if notice is not None and notice.due is not None and now >= notice.due:
             await self.answer_notice(person, notice.id, "", late=True)
-        last = max(person.visitor.seen, person.shown_at or 0.0, self.since)
+        resumed = max((one.answered or 0 for one in person.notices if one.kind == PAUSE), default=0)
+        last = max(person.visitor.seen, person.shown_at or 0.0, self.since, resumed)
         if now - last >= GONE and not self._plays(person):
             await self.end(person, "timed_out")
 
@@ -119,17 +123,7 @@ class Supervisor:
     async def _notify(
         self, person: Participant, kind: str, text: str, expected: str | None, due: float | None
     ) -> None:
-        row = {
-            "participant_id": person.id,
-            "kind": kind,
-            "text": text,
-            "wanted": expected,
-            "sent": time.time(),
-            "due": due,
-        }
-        (number,) = await self.experiment.write(rows.notify([row]))
-        person.notices.append(Notice(number, kind, text, expected, due))
-        person.visitor.notifier.notify()
+        await note(self.experiment, [person], kind, text=text, wanted=expected, due=lambda _: due)
 
     async def answer_notice(
         self, person: Participant, number: int, text: str, *, late: bool = False
@@ -178,15 +172,23 @@ class Supervisor:
             in_group = room is None and self.waiting_group(person) is not None
             if not (in_group or self.experiment.plays_in(person, room)):
                 return
-            waits = room is None or room.stage is Stage.WAITING
-            waited = waits and self.has_waited(person)
-            state = "timed_out" if waited else "left"
-            if waited and self.may_skip(person):
-                state, waited = "partner_left", False
-            await self.experiment.room_manager.leave(person.visitor)
-            await self.experiment.settle(person, state, waited=waited)
-            if not waits:  # otherwise, the participant may have a seat in the next game
+            if room is None or room.stage is Stage.WAITING:
+                await self.stop_waiting(person, waited=self.has_waited(person))
+            else:
+                await self.experiment.room_manager.leave(person.visitor)
+                await self.experiment.settle(person, "left")
                 person.visitor.room = None
+
+    async def stop_waiting(self, person: Participant, *, waited: bool) -> None:
+        """End a participant's waiting for a match; the caller must hold their lock.
+
+        If they have ``waited`` for long enough, they are paid for it or go on to the next game.
+        """
+        state = "timed_out" if waited else "left"
+        if waited and self.may_skip(person):
+            state, waited = "partner_left", False
+        await self.experiment.room_manager.leave(person.visitor)
+        await self.experiment.settle(person, state, waited=waited)
 
     async def await_settlement(self, person: Participant) -> None:
         """If the participant's match has ended, wait until its result is recorded."""
@@ -210,7 +212,10 @@ class Supervisor:
 
     def may_leave_at(self, person: Participant) -> float:
         """Return when a waiting participant may leave with pay, in seconds since 1970."""
-        return person.waits_since + 60 * self.protocol.games.lobby.minutes
+        pause, now = person.pause, time.time()
+        paused = 0.0 if pause is None else now - max(pause.sent, person.waits_since)
+        minutes = self.protocol.games.lobby.minutes
+        return person.waits_since + 60 * minutes + person.seconds_added + paused
 
     async def end_failed_match(self, person: Participant) -> None:
         if person.visitor.room is not None:
@@ -231,6 +236,7 @@ class Supervisor:
         async with person.lock:
             if person.ending is not None or self.experiment.people.get(person.code) is not person:
                 return
+            await self.end_pause(person)
             play, stop = None, person.journey.stop
             if isinstance(stop, Play):
                 seat = self.experiment.seat_columns(person)
@@ -238,6 +244,13 @@ class Supervisor:
                 play = {"number": stop.game, "state": "left", "ended": time.time(), **seat}
             person.visitor.room = None
             await self.experiment.record_answer(person, {"ending": ending}, step=ENDED, play=play)
+
+    async def end_pause(self, person: Participant) -> None:
+        """Record the end of a pause, if the participant's visit ends during it."""
+        if (pause := person.pause) is not None:
+            now = time.time()
+            await self.experiment.write(rows.resume([pause.id], now, {}))
+            pause.answered = now
 
     # Actions of researchers
 

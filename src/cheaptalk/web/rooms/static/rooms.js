@@ -104,10 +104,11 @@
     if (again) { again = false; refresh(); }
   }
 
-  // The remaining time, by the server's deadline.
+  // The remaining time, by the server's deadline; during a pause, that at its start.
   function tick() {
+    const now = document.querySelector("[data-paused]")?.dataset.paused ?? Date.now() / 1000;
     for (const clock of document.querySelectorAll(".clock")) {
-      const left = Math.max(0, Math.round(clock.dataset.due - Date.now() / 1000));
+      const left = Math.max(0, Math.round(clock.dataset.due - now));
       clock.textContent = clock.dataset.left.replace("{}", `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`);
       clock.classList.toggle("soon", left <= 10);
     }
@@ -217,6 +218,8 @@
     for (const time of document.querySelectorAll("time[datetime]")) {
       time.textContent = new Date(time.dateTime).toLocaleString(lang, { dateStyle: "medium", timeStyle: "short" });
     }
+    const paused = document.querySelector("[data-paused]") !== null;
+    for (const work of document.querySelectorAll("article.page, [data-part=turn], [data-part=view]")) work.inert = paused;
     sight.disconnect();
     if (part("jump", document)) sight.observe(part("turn", document));
     tick();
@@ -233,6 +236,18 @@
       lost = 0;
       part("lost", document).hidden = true;
     });
+  }
+  // Reports when the page becomes hidden or visible, except because the participant leaves it.
+  if (own.dataset.focus) {
+    let leaving = false, hidden = "hidden" in own.dataset;
+    const report = () => {
+      if (leaving || hidden === document.hidden) return;
+      hidden = document.hidden;
+      navigator.sendBeacon(own.dataset.focus, new URLSearchParams({ hidden: hidden ? "yes" : "no" }));
+    };
+    addEventListener("pagehide", () => { leaving = true; });
+    addEventListener("pageshow", () => { leaving = false; report(); });
+    document.addEventListener("visibilitychange", report);
   }
   addEventListener("pageshow", (event) => { if (event.persisted) refresh(); });
   document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
