@@ -188,7 +188,7 @@ async def test_late_arrivals_wait_for_a_place(
         assert "Waiting for a place" not in (await kurt.look()).words
         assert "Waiting for a place" in (await sofia.look()).words
         later = SimpleNamespace(time=lambda: time.time() + 600)
-        monkeypatch.setattr("cheaptalk.web.participants.places.time", later)
+        monkeypatch.setattr("cheaptalk.web.participants.admission.places.time", later)
         await site.supervisor.check(0)
         assert (await sofia.look()).ending == "quota_full"
         assert sofia.page.code

@@ -11,7 +11,7 @@ import pytest
 from cheaptalk.records.people.identities import Identity
 from cheaptalk.records.people.payouts import PayoutLine, balance_of, payout_file
 from cheaptalk.studies.people.protocol import Recruitment
-from cheaptalk.web.participants.pages import GUESSES
+from cheaptalk.web.participants.admission.entry import GUESSES
 from cheaptalk.web.participants.server import make_experiment
 from tests.web.participants.comers import BOT, Open, opened, people_study
 from tests.web.walker import LINKS

@@ -33,20 +33,23 @@ from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.people.steps import QUIZZES, FirstName, Quiz
 from cheaptalk.studies.plans.designs import design_of
 from cheaptalk.studies.plans.plan import plan
-from cheaptalk.studies.study import Study, StudyError
+from cheaptalk.studies.study import Study
 from cheaptalk.styles.writing import PLAIN, Writing
+from cheaptalk.web.participants.admission.places import Places
+from cheaptalk.web.participants.admission.quotas import Quotas
 from cheaptalk.web.participants.payments import outcome_of, seed_of
 from cheaptalk.web.participants.people import (
     Participant,
     Refused,
+    check_protocol,
+    closed,
+    full,
     group_of,
     is_broken,
     may_take_part,
     missing_id,
     study_changed,
 )
-from cheaptalk.web.participants.places import Places
-from cheaptalk.web.participants.quotas import Quotas
 from cheaptalk.web.rooms.links import new_name
 from cheaptalk.web.rooms.room_manager import RoomManager
 from cheaptalk.web.rooms.rooms import Room, Stage
@@ -162,19 +165,11 @@ class Experiment:
 
     def expect_open(self) -> None:
         if self.state == "closed":
-            raise Refused(
-                "This study no longer accepts new participants. Thank you for your interest.",
-                410,
-                "quota_full",
-            )
+            raise closed()
         if self.state == "paused" or self.suspended is not None:
             raise Refused("Please come back later.", 503)
         if self.quotas.full:
-            raise Refused(
-                "This study has enough participants. Thank you for your interest.",
-                409,
-                "quota_full",
-            )
+            raise full()
         if self.protocol.pay.budget is not None and self.forecast_payments().exceeds_budget:
             raise Refused("Please come back later.", 503)
 
@@ -599,17 +594,3 @@ class Experiment:
         if pay is not None and pay.rounds is not None:
             play["paid_rounds"] = pay.rounds
         await self.record_answer(person, answer, play=play)
-
-
-def check_protocol(study: Study) -> None:
-    """Raise a StudyError if a study has no participants or a game lacks the required quiz."""
-    if study.people is None:
-        raise StudyError(f"{study.name} has no participants; add their steps under people")
-    games = [grid.game for grid in study.games]
-    for step in study.people.steps:
-        missing = [name for name in games if isinstance(step, Quiz) and name not in QUIZZES]
-        if missing:
-            raise StudyError(
-                f"people.path: {missing[0]} has no quiz; remove the step quiz, or register a quiz "
-                "under the entry point cheaptalk.quizzes"
-            )

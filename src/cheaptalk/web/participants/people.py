@@ -11,6 +11,8 @@ from cheaptalk.records.people.invitations import is_invited
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.people.path import Journey, Page
 from cheaptalk.studies.people.protocol import Ending, Recruitment
+from cheaptalk.studies.people.steps import QUIZZES, Quiz
+from cheaptalk.studies.study import Study, StudyError
 from cheaptalk.web.rooms.rooms import Visitor
 
 PAUSE, EXTENSION = "pause", "extension"
@@ -31,6 +33,18 @@ class Refused(CheaptalkError):
 def study_changed() -> Refused:
     """Return the error for a participant whose current step was removed from the study."""
     return Refused("The study has changed, so you cannot continue where you left off.", 409)
+
+
+def closed() -> Refused:
+    """Return the refusal of newcomers to a closed study."""
+    text = "This study no longer accepts new participants. Thank you for your interest."
+    return Refused(text, 410, "quota_full")
+
+
+def full() -> Refused:
+    """Return the refusal of newcomers to a study without free places."""
+    text = "This study has enough participants. Thank you for your interest."
+    return Refused(text, 409, "quota_full")
 
 
 def missing_id() -> Refused:
@@ -191,3 +205,17 @@ def is_broken(group: frozenset[str] | None, people: Mapping[str, Participant], s
         return False
     active = [code for code in group if code in people and people[code].ending is None]
     return len(active) < size
+
+
+def check_protocol(study: Study) -> None:
+    """Raise a StudyError if a study has no participants or a game lacks the required quiz."""
+    if study.people is None:
+        raise StudyError(f"{study.name} has no participants; add their steps under people")
+    games = [grid.game for grid in study.games]
+    for step in study.people.steps:
+        missing = [name for name in games if isinstance(step, Quiz) and name not in QUIZZES]
+        if missing:
+            raise StudyError(
+                f"people.path: {missing[0]} has no quiz; remove the step quiz, or register a quiz "
+                "under the entry point cheaptalk.quizzes"
+            )

@@ -13,10 +13,10 @@ from cheaptalk.records.people.identities import Identities
 from cheaptalk.records.store.lookup import StoreLike
 from cheaptalk.studies.presets import StudySource, study_of
 from cheaptalk.web.headers import page_headers
-from cheaptalk.web.participants.experiment import Experiment, check_protocol
-from cheaptalk.web.participants.mturk import allowing_mturk
+from cheaptalk.web.participants.admission.mturk import allowing_mturk
+from cheaptalk.web.participants.experiment import Experiment
 from cheaptalk.web.participants.pages import ParticipantPages
-from cheaptalk.web.participants.people import Refused
+from cheaptalk.web.participants.people import Refused, check_protocol
 from cheaptalk.web.participants.restoration import restore
 from cheaptalk.web.participants.supervisor import Supervisor
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address

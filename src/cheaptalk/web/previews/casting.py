@@ -13,10 +13,10 @@ from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.people.path import Play
 from cheaptalk.studies.people.schedules import Round
 from cheaptalk.studies.plans.designs import StudyDesign
+from cheaptalk.web.participants.admission.places import Place, Places
+from cheaptalk.web.participants.admission.quotas import Assignment, Quotas
 from cheaptalk.web.participants.experiment import Experiment
 from cheaptalk.web.participants.people import Participant
-from cheaptalk.web.participants.places import Place, Places
-from cheaptalk.web.participants.quotas import Assignment, Quotas
 from cheaptalk.web.previews.settings import ARROW, SEARCHED, PreviewSettings, line_of, seat_at
 from cheaptalk.web.rooms.rooms import Room, Stage
 from cheaptalk.web.rooms.table_templates import TableTemplate

@@ -15,7 +15,7 @@ from cheaptalk.studies.plans.plan import plan
 from cheaptalk.studies.study import Study
 from cheaptalk.styles.languages import SOURCE
 from cheaptalk.text import capital, plain, readable
-from cheaptalk.web.participants.experiment import check_protocol
+from cheaptalk.web.participants.people import check_protocol
 from cheaptalk.web.rooms.table_templates import TableTemplate, table_templates_of
 
 ARROW = " \u2192 "

@@ -24,7 +24,7 @@ from cheaptalk.studies.people.steps import (
 from cheaptalk.studies.people.texts import in_language
 from cheaptalk.studies.study import Study
 from cheaptalk.web.console.designs.study_form import FormReader, StudyForm
-from cheaptalk.web.participants.pages import FOLDER, PAGE_STYLE
+from cheaptalk.web.participants.admission.entry import FOLDER, PAGE_STYLE
 from cheaptalk.web.participants.texts import PageTexts, day_text, plain_prose
 from cheaptalk.web.rooms.languages import Language, languages
 from cheaptalk.web.rooms.pages import about, gist, templates

@@ -33,7 +33,7 @@ from cheaptalk.web.headers import page_headers
 from cheaptalk.web.laboratory.drafts import BadName, Conflict, Draft, Taken
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
-from cheaptalk.web.participants.pages import PAGE_STYLE
+from cheaptalk.web.participants.admission.entry import PAGE_STYLE
 from cheaptalk.web.rooms.languages import Language, languages
 from cheaptalk.yaml_files import as_block, parse_yaml
 

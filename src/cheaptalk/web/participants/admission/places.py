@@ -10,8 +10,8 @@ from cheaptalk.studies.people.path import Play
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.people.schedules import Round
 from cheaptalk.studies.plans.designs import StudyDesign, positions, treatment_of
+from cheaptalk.web.participants.admission.quotas import Assignment, Quotas
 from cheaptalk.web.participants.people import Participant
-from cheaptalk.web.participants.quotas import Assignment, Quotas
 from cheaptalk.web.rooms.table_templates import TableTemplate
 
 UNSTARTED = ("assigned", "left", "timed_out")

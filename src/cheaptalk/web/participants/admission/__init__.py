@@ -1,0 +1,1 @@
+"""Admission of participants: entry pages, recruitment platforms, quotas and places."""
