@@ -44,7 +44,7 @@ OPEN = {
     "adapters.openenv_app player", "adapters.play_as_remote_agent agent",
     "adapters.play_as_remote_agent_async agent", "adapters.push_dataset api",
     "judges.judge_of model", "players.code_digest player", "records.digest parts",
-    "records.text_of data", "rules.decider player", "rules.register thing",
+    "records.text_of data", "rules.decider player", "rules.register thing", "rules.talker player",
     "studies.parse_study data",
 }  # fmt: skip
 """Arguments that may have any type, or are checked otherwise."""

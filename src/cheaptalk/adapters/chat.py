@@ -5,13 +5,24 @@ was invalid. The other seats are filled by scripts.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from cheaptalk.models import ChatMessage, ModelCall, Reply
 from cheaptalk.players import Kind, ModelSeat, RosterEntry, Thinking
-from cheaptalk.rules import Chance, CheaptalkError, Decide, Game, Table, get_game, suggest
+from cheaptalk.players.protocol import Answer
+from cheaptalk.rules import (
+    Chance,
+    CheaptalkError,
+    Decide,
+    Game,
+    IllegalAction,
+    Table,
+    get_game,
+    suggest,
+)
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import first_problem, legal
 from cheaptalk.rules.registry import GameLike, game_from
@@ -100,12 +111,15 @@ class ChatEnvironment:
         try:
             call = self._thinking.send(reply)
         except StopIteration as end:
-            action, kind = end.value
-            if action is None:
+            answer: Answer = end.value
+            if answer.action is None:
                 self._table.forfeit(self.seat)
             else:
-                self._table.answer(self.seat, action)
-            return self._ask(kind)
+                self._table.answer(self.seat, answer.action)
+            if answer.chat is not None:
+                with suppress(IllegalAction):
+                    self._table.say(self.seat, answer.chat)
+            return self._ask(answer.kind)
         return self._shown(call, None)
 
     def _ask(self, kind: Kind | None) -> Observed:

@@ -33,12 +33,17 @@ ROWS = {
     "matches": "a match: game, parameters, players, outcome, payoffs, metrics",
     "seats": "a seat of a match: player, settings, opponent, payoff, metrics, parameters",
     "answers": "an answer: its actor, request and action, and the raw reply",
+    "chat": "a line of free chat",
     "calls": "a model call: the complete request and reply",
     "judgements": "a verdict of a judge on an answer, a seat or a match",
     "participants": "a participant",
     "responses": "a participant's answer to an item",
     "plays": "a participant's game, with its pay",
     "payments": "a payment to a participant",
+    "notices": "a message, an attention check or an intervention",
+    "corrections": "a correction of texts for participants",
+    "wide": "a participant, with all games and answers",
+    "long": "a participant's game, with the answers",
 }
 """The meaning of a row in each table."""
 SIZES = ((1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M"))

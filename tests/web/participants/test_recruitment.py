@@ -124,7 +124,7 @@ async def test_panel_is_invited_and_reminded(tmp_path: Path) -> None:
         assert code in entry.text
         ann, bob = await site.enter(code), await site.enter(people[1].code)
         await ann.finish()
-        assert ended_codes(store, identities, study.name) == {code}
+        assert ended_codes(store, study.name, identities) == {code}
         reminders = mail_merge(people, study.name, "https://x.org", {code})
         assert "bob@example.org" in reminders
         assert "ann@example.org" not in reminders

@@ -53,7 +53,7 @@ def invite(
     if reminders:
         with opened(store) as existing:
             if existing is not None:
-                ended = ct.records.ended_codes(existing, identities, found.name)
+                ended = ct.records.ended_codes(existing, found.name, identities)
     with whole_file(out) as file:
         file.write(ct.records.mail_merge(invitations, found.name, url, ended))
     out.chmod(0o600)

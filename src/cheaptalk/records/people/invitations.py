@@ -16,7 +16,8 @@ import sqlalchemy as sa
 from cheaptalk.records.exports.sheets import bare_csv
 from cheaptalk.records.people.identities import Identities
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.reader import StoreReader
+from cheaptalk.records.store.lookup import StoreLike, StudyLike, reads
+from cheaptalk.records.store.store import Store
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.errors import shown
 
@@ -82,7 +83,10 @@ def read_addresses(text: str) -> dict[str, dict[str, str]]:
     return people
 
 
-def invite(identities: Identities, study: str, people: Mapping[str, Mapping[str, str]]) -> int:
+@reads
+def invite(
+    identities: Identities, study: StudyLike, people: Mapping[str, Mapping[str, str]]
+) -> int:
     """Give each new address a personal code; return how many addresses are new.
 
     An address that already has a code keeps it, and its columns are replaced.
@@ -106,7 +110,8 @@ def new_code() -> str:
     return "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))
 
 
-def invitations_of(identities: Identities, study: str) -> list[Invitation]:
+@reads
+def invitations_of(identities: Identities, study: StudyLike) -> list[Invitation]:
     """Return the invitations of a study, by address."""
     with identities.opened() as connection:
         rows = connection.execute(
@@ -128,8 +133,11 @@ def forget_invitations(identities: Identities, study: str) -> None:
         connection.execute("delete from invitations where study = ?", (study,))
 
 
-def ended_codes(store: StoreReader, identities: Identities, study: str) -> set[str]:
+@reads
+def ended_codes(store: StoreLike, study: StudyLike, identities: Identities) -> set[str]:
     """Return the personal codes whose participants have completed or left the study."""
+    assert isinstance(store, Store)
+    assert isinstance(study, str)
     people = schema.participants
     query = sa.select(people.c.code).where(
         people.c.study_id == store.study_id(study), people.c.ending.is_not(None)
@@ -139,14 +147,16 @@ def ended_codes(store: StoreReader, identities: Identities, study: str) -> set[s
     return {identity.known_by for code, identity in known if code in ended}
 
 
+@reads
 def mail_merge(
-    invitations: Sequence[Invitation], study: str, url: str, ended: Collection[str] = ()
+    invitations: Sequence[Invitation], study: StudyLike, url: str, ended: Collection[str] = ()
 ) -> str:
     """Return a CSV table for a mail merge, without the codes in ``ended``.
 
     It has the columns of the list, and the personal link, the code and the study's name. ``url`` is
     the address of the study's pages.
     """
+    assert isinstance(study, str)
     kept = [invitation for invitation in invitations if invitation.code not in ended]
     names = list(dict.fromkeys(name for invitation in kept for name in invitation.columns))
     base = url.rstrip("/")

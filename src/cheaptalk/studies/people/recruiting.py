@@ -1,4 +1,4 @@
-"""What to enter on recruitment platforms for a study, and checks of its settings."""
+"""The entries for recruitment platforms, and checks of a study's settings."""
 
 import secrets
 from collections.abc import Iterator

@@ -105,4 +105,4 @@ def _invited(experiment: Experiment) -> tuple[list[invitations.Invitation], set[
     invited = invitations.invitations_of(identities, study)
     store = experiment.room_manager.store
     codes = {invitation.code for invitation in invited}
-    return invited, invitations.ended_codes(store, identities, study) & codes
+    return invited, invitations.ended_codes(store, study, identities) & codes

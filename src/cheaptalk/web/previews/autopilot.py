@@ -34,7 +34,7 @@ class GivesUp(CheaptalkError):
 
 
 class Earlier(NamedTuple):
-    """What a researcher entered in an earlier course of a preview.
+    """The answers of a researcher in an earlier course of a preview.
 
     Attributes:
         responses: answers by step, visit, game and number of the page within the step.

@@ -54,7 +54,7 @@ class PreviewSettings(NamedTuple):
 
 
 class Options(NamedTuple):
-    """What a preview of a study can show: display texts by key, and the maximum of own seats.
+    """The choices of a preview: display texts by key, and the maximum of own seats.
 
     Attributes:
         treatments: treatments or, in a design within participants, their orders.
