@@ -130,7 +130,7 @@ def test_lists_are_reordered_with_the_comments_of_their_items(
     order = choose.draw(st.permutations(range(len(items))))
     after = reordered(text, location, order)
     assert parse_yaml(after) == replaced(data, location, [items[at] for at in order])
-    if text is not AWKWARD:
+    if "&" not in text:  # otherwise, aliases may be written out
         assert sorted(filter(str.isalnum, after)) == sorted(filter(str.isalnum, text))
     twice = reordered(text, location, [*range(len(items)), 0])
     assert data_at(parse_yaml(twice), location) == [*items, items[0]]

@@ -270,8 +270,11 @@ def revert_to_0011(connection: sa.Connection, original: sa.Connection) -> None:
     connection.execute(sa.text("drop table corrections"))
     connection.execute(sa.text("alter table responses drop column text_version"))
     connection.execute(sa.text("alter table configurations drop column roles"))
-    for name in ("sequence", "matching_group"):
+    for name in ("sequence", "matching_group", "paid", "paid_rounds"):
         connection.execute(sa.text(f"alter table plays drop column {name}"))
+    for name in ("hidden_seconds", "hidden_times"):
+        connection.execute(sa.text(f"alter table participants drop column {name}"))
+    connection.execute(sa.text("alter table recruitments drop column suspended"))
     connection.execute(sa.text("update alembic_version set version_num = '0011'"))
 
 

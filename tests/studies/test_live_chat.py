@@ -9,8 +9,8 @@ import cheaptalk as ct
 from cheaptalk.judges.items import items_of
 from cheaptalk.models import ModelCall, Reply
 from cheaptalk.records import Store, transcript
-from cheaptalk.records.exports.exporter import export
 from cheaptalk.studies import Halted
+from cheaptalk.studies.exports.exporter import export
 from tests.fakes import Canned, study
 
 OFFER = {"alice_gain": 5000, "bob_gain": 5000}

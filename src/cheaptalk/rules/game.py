@@ -27,8 +27,6 @@ from typing import (
 from pydantic import (
     BaseModel,
     Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
     model_validator,
 )
 
@@ -235,6 +233,10 @@ class Secret:
     revealed: Callable[[Event], bool] = lambda event: False
 
 
+def _is_absent(value: object) -> bool:
+    return value is None
+
+
 class Game(Value):
     """The rules of a game with its parameters.
 
@@ -274,15 +276,8 @@ class Game(Value):
     names: dict[str, str] = Field(default_factory=dict)
     """The players' names in prompts, by seat; by default the seat's name."""
 
-    chat: Chat | None = None
+    chat: Chat | None = Field(None, exclude_if=_is_absent)
     """Free chat between the seats, such as before or {when: during, lines: 5}; by default none."""
-
-    @model_serializer(mode="wrap")
-    def _without_absent_chat(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        data: dict[str, Any] = serialize(self)
-        if self.chat is None:  # so that parameters stored before chat existed stay the same
-            data.pop("chat", None)
-        return data
 
     @model_validator(mode="after")
     def _check_chat(self) -> "Game":

@@ -133,6 +133,7 @@ async def _populate(laboratory: Laboratory, client: httpx2.AsyncClient) -> dict[
         "number": [str(number) for number in accounts],
         "code": codes,
         "file": ["report.html"],
+        "key": [],
         "path": [f"studies/{STUDY.name}", f"studies/{STUDY.name}/bargaining"],
     }
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cheaptalk.rules import get_game
 from cheaptalk.studies.people.steps import STEPS
 from cheaptalk.studies.presets import preset_names
 from cheaptalk.styles.languages import Translations
@@ -30,24 +31,29 @@ TEXTS = (
     EVIL,
     "The question that this study answers.",
     "Please continue.",
+    "We play.",
+    "Before, between or during, or {when: before, seconds: 60}, or null",
     "Are you there? Type the word “here”.",
     "openai/gpt-4o",
     "out of order",
 )
 """Texts of the studies and of models."""
 VALUE = re.compile(
-    r"\d+\. [A-Z][a-zä]+ \d{4}|\bUTC\b|\b[0-9a-f]{16,20}\b|\S+\.(?:jsonl?|html|sqlite)\b"
+    r"https://\S+|\d+\. [A-Z][a-zä]+ \d{4}"
+    r"|\bUTC\b|\b[0-9a-f]{16,20}\b|\S+\.(?:jsonl?|html|sqlite)\b"
     r"|\w+Error\b|/console\S*|" + "|".join(map(re.escape, TEXTS))
 )
 """Dates, keys, files, types of errors and texts of the studies."""
-NAMES = """ada agreed age alice ann ben bob bot broken cheaptalk damaged deep Deutsch doctor draft
-    drop English evil failed failures fair feedback finished firm forfeited instances invalid keep
-    live many mute north of open owner people running south sqlite status store sum tiny USD words
+NAMES = """ada agreed age alice all ann ben bob bot broken cheaptalk damaged deep Deutsch doctor
+    draft drop English Español evil failed failures fair feedback finished firm forfeited Français
+    Instances instances invalid keep live many mute north of open owner people running south sqlite
+    status store sum tiny USD words
 """
 """Names of the laboratory's studies, players, accounts and settings."""
 DATA = {
     *NAMES.split(),
     *WORD.findall(" ".join([*preset_names(), *STEPS])),
+    *WORD.findall(" ".join(get_game("bargaining").strategies).replace("_", " ")),
     *WORD.findall(" ".join(name for step in STEPS.values() for name in step.model_fields)),
 }
 

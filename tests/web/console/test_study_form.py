@@ -308,11 +308,6 @@ BAD: list[tuple[Texts, str, str]] = [
     ({"people.title": "Money"}, "people.path", "add the steps"),
     ({"people.pay.base": "much", **GAMES}, "people.pay.base", "a number"),
     ({"people.pay.bonus": "- rat: 1", **GAMES}, "people.pay.bonus", '"rate"'),
-    (
-        {"people.recruitment.source": "code", **GAMES},
-        "people.recruitment.source",
-        "requires a list of codes under invited",
-    ),
     ({"sample": "many", "pairing": "all"}, "sample", "whole number"),
     ({"sample": "999999", "pairing": "all"}, "sample", "only 4 are possible"),
     ({"pairing": "listed"}, "seatings", "is not a pairing"),

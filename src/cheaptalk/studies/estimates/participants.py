@@ -137,10 +137,10 @@ def participant_cost(protocol: Protocol, configurations: Sequence[Game] = ()) ->
             f"{f' for up to {games} games' if games > 1 else ''} without a maximum. "
             "Set pay.max or pay.max_total to limit them"
         )
-    limit = ""
-    if protocol.pay.budget is not None:
-        limit = f" The budget is {protocol.pay.budget:,.2f} {currency}."
-    return f"Paying participants costs {total}{open_ended}.{limit}"
+    cost = f"Paying participants costs {total}{open_ended}."
+    if protocol.pay.budget is None:
+        return cost
+    return cost + f" The budget is {protocol.pay.budget:,.2f} {currency}."
 
 
 def _seat_shortage(planned: Plan, protocol: Protocol) -> str:

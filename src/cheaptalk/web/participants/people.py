@@ -210,7 +210,9 @@ def is_broken(group: frozenset[str] | None, people: Mapping[str, Participant], s
 def check_protocol(study: Study) -> None:
     """Raise a StudyError if a study has no participants or a game lacks the required quiz."""
     if study.people is None:
-        raise StudyError(f"{study.name} has no participants; add their steps under people")
+        raise StudyError(
+            f"the study {study.name} has no participants; add their steps under people"
+        )
     games = [grid.game for grid in study.games]
     for step in study.people.steps:
         missing = [name for name in games if isinstance(step, Quiz) and name not in QUIZZES]

@@ -256,13 +256,19 @@ class Preview:
                         self.cast.promises[bot.code] = promise
                         async with bot.lock:
                             await self.experiment.advance(bot)
-                    elif self._admitted < MOST_BOTS and group_of(person, self._people) is None:
+                    elif self._admitted < MOST_BOTS and not self._is_grouped:
                         code = new_name()
                         self.cast.promises[code] = promise
                         await self._new_bot(code)
             except CheaptalkError:
                 LOG.exception("the bots of a preview cannot take their seats")
             await asyncio.sleep(CASTING_SECONDS)
+
+    @property
+    def _is_grouped(self) -> bool:
+        """Whether bots fill the researcher's matching group, so that no others are needed."""
+        places = self.experiment.places
+        return isinstance(places, CastPlaces) and places.schedule.grouped
 
     @property
     def _people(self) -> dict[str, Participant]:

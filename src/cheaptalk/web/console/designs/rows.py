@@ -236,13 +236,13 @@ def place_steps(rows: Sequence[Row], moved: Sequence[int]) -> None:
             rows[number]["when"] = ["before" if number < games else "after"]
 
 
-def summary_of_step(row: Row) -> str:
-    """Return the extent of a step, or the beginning of its text.
+def summary_of_step(row: Row) -> list[str]:
+    """Return the extent of a step and its names, or the beginning of its text.
 
     >>> summary_of_step({"kind": ["survey"], "text": ["items: [{name: a}, {name: b}]"]})
-    '2 questions'
+    ['2 questions']
     >>> summary_of_step({"kind": ["debrief"], "text": ["Thank you.\\n\\nThe study is over."]})
-    'Thank you.'
+    ['Thank you.']
     """
     settings = Problems().read("", partial(_step, last_text(row, "kind"), row))
     if isinstance(settings, Mapping):
@@ -256,11 +256,12 @@ def summary_of_step(row: Row) -> str:
         if isinstance(treatments, Mapping):
             parts.append(", ".join(map(str, treatments)))
         if parts:
-            return ", ".join(parts)
+            return parts
         settings = settings.get("title") or settings.get("text") or ""
     text = settings if isinstance(settings, str) else ""
     first = text.strip().partition("\n")[0]
-    return first if len(first) <= LONGEST_SUMMARY else f"{first[:LONGEST_SUMMARY]}…"
+    short = first if len(first) <= LONGEST_SUMMARY else f"{first[:LONGEST_SUMMARY]}…"
+    return [short] if short else []
 
 
 def about_step(kind: str) -> str:

@@ -41,12 +41,12 @@ def render_step(study: Study, location: Location, code: str) -> str | None:
     """Return a step's pages as HTML, one below the other, in the language with a code.
 
     The result is None if participants see no page that depends on the step's settings alone, as in
-    games and in quizzes about them.
+    games, in quizzes about them and in payments.
     """
     protocol = study.people
     steps = {} if protocol is None else _steps(protocol)
     step = steps.get(location)
-    if protocol is None or step is None or isinstance(step, Games | Quiz):
+    if protocol is None or step is None or isinstance(step, Games | Payment | Quiz):
         return None
     pay = protocol.pay
     language = languages(pay.currency, points=pay.points)[code]
@@ -55,13 +55,23 @@ def render_step(study: Study, location: Location, code: str) -> str | None:
     pages = [_values(study, protocol, page, texts) for page in _pages(step)]
     common = {
         "title": in_language(protocol.title, code) or study.name,
+        "preview": True,
+        "text_version": 1,
         "style": PAGE_STYLE,
         "words": texts.inline,
         "prose": texts.block,
         "question_texts": texts.question,
         "range_problem": RANGE,
         "day": partial(day_text, code=code),
-        "participant": SimpleNamespace(problems={}, entered={}, plays={}, notice=None, ending=None),
+        "participant": SimpleNamespace(
+            problems={},
+            entered={},
+            plays={},
+            notice=None,
+            pause=None,
+            hidden_since=None,
+            ending=None,
+        ),
         "entered": lambda name: "",
         "wrong": (),
         "read": (),
@@ -77,6 +87,10 @@ def render_step(study: Study, location: Location, code: str) -> str | None:
         "drawn": False,
         "finished": False,
         "withdrawn_pay": 0,
+        "answered": False,
+        "progress": None,
+        "platform": False,
+        "expels": False,
         "contact": "",
         "logo": "",
     }
