@@ -17,6 +17,7 @@ from cheaptalk.studies.people.steps import (
     CustomPage,
     Games,
     Instructions,
+    Payment,
     Quiz,
     Step,
     located_steps,
