@@ -50,7 +50,9 @@ async def test_action_on_selected_participants_reports_those_it_skipped(lab: Sit
     await lab.log_in()
     ann, bob, cleo = [await lab.comer(name) for name in ("ann", "bob", "cleo")]
     await lab.post(f"{BASE}/{ann.participant.code}/pause", BASE)
-    form = CSRF.search((await lab.get(BASE)).text)
+    listing = (await lab.get(BASE)).text
+    assert listing.count('form="selected"') == 3
+    form = CSRF.search(listing)
     assert form is not None
     codes = [ann.participant.code, bob.participant.code]
     sent = {"csrf": form[1], "code": codes, "action": "pause"}
