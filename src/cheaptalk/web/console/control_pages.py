@@ -31,7 +31,7 @@ class ControlPages:
         self.laboratory = laboratory
 
     def add(self, authentication: Authentication) -> None:
-        for path, does in {
+        actions: dict[str, Callable[..., Awaitable[Response]]] = {
             f"{PARTICIPANTS}/pause": self.pause_study,
             f"{PARTICIPANTS}/resume": self.resume_study,
             f"{PARTICIPANT}/advance": self.advance,
@@ -39,7 +39,8 @@ class ControlPages:
             f"{PARTICIPANT}/extend": self.extend,
             f"{PARTICIPANT}/pause": self.pause,
             f"{PARTICIPANT}/resume": self.resume,
-        }.items():
+        }
+        for path, does in actions.items():
             authentication.add_action(path, does, Role.RESEARCHER)
         authentication.add_action(
             f"{PARTICIPANTS}/selected", self.selected, Role.RESEARCHER, repeating=True
