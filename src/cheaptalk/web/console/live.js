@@ -9,7 +9,7 @@
       const next = page.querySelector(`[data-live="${part.dataset.live}"]`);
       const focused = part.contains(document.activeElement) ? document.activeElement : null;
       if (!next || part.isEqualNode(next) || (focused && focused.type !== "checkbox")) continue;
-      for (const { id } of part.querySelectorAll("input:checked")) {
+      for (const { id } of part.querySelectorAll("input[id]:checked")) {
         const box = next.querySelector(`#${CSS.escape(id)}`);
         if (box) box.checked = true;
       }
