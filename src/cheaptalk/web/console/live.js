@@ -7,7 +7,14 @@
   function renew(page) {
     for (const part of parts()) {
       const next = page.querySelector(`[data-live="${part.dataset.live}"]`);
-      if (next && !part.isEqualNode(next) && !part.contains(document.activeElement)) part.replaceWith(next);
+      const focused = part.contains(document.activeElement) ? document.activeElement : null;
+      if (!next || part.isEqualNode(next) || (focused && focused.type !== "checkbox")) continue;
+      for (const { id } of part.querySelectorAll("input[id]:checked")) {
+        const box = next.querySelector(`#${CSS.escape(id)}`);
+        if (box) box.checked = true;
+      }
+      part.replaceWith(next);
+      if (focused) document.getElementById(focused.id)?.focus();
     }
   }
 

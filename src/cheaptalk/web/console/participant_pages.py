@@ -114,7 +114,7 @@ class ParticipantPages:
         )
 
     async def message_all(self, visit: CurrentVisit, name: str) -> Response:
-        text, supervisor = _message(visit), self.laboratory.supervisor(name)
+        text, supervisor = message(visit), self.laboratory.supervisor(name)
         people = supervisor.experiment.people.values()
         active = [participant for participant in people if participant.ending is None]
         for participant in active:
@@ -154,7 +154,7 @@ class ParticipantPages:
 
     async def send_message(self, visit: CurrentVisit, name: str, code: str) -> Response:
         supervisor, participant = self._participant(name, code)
-        await supervisor.send_message(participant, _message(visit))
+        await supervisor.send_message(participant, message(visit))
         return self._record(visit, name, code, "sent a message", "The message was sent.")
 
     async def prompt(self, visit: CurrentVisit, name: str, code: str) -> Response:
@@ -264,7 +264,8 @@ def _prompts(participants: Iterable[Participant]) -> Counter[str]:
     return counts
 
 
-def _message(visit: CurrentVisit) -> str:
+def message(visit: CurrentVisit) -> str:
+    """Return the message of a form; raise HTTPException if it is empty or too long."""
     text = visit.form.get("text", "").strip()
     if not 0 < len(text) <= MAX_MESSAGE_LENGTH:
         raise HTTPException(400, f"Enter a message of 1 to {MAX_MESSAGE_LENGTH:,} characters.")

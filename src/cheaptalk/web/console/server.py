@@ -21,6 +21,7 @@ from cheaptalk.web.console.authentication import (
     PasswordChangeRequired,
     Visit,
 )
+from cheaptalk.web.console.control_pages import ControlPages
 from cheaptalk.web.console.correction_pages import CorrectionPages
 from cheaptalk.web.console.designs.study_editor import StudyEditor
 from cheaptalk.web.console.errors import sentence, status_of
@@ -125,6 +126,7 @@ def make_console(laboratory: Laboratory, code: str, title: str, hasher: Password
         FilePages,
         RecruitPages,
         ParticipantPages,
+        ControlPages,
         PayPages,
         StudyRunPages,
         StudyPreviews,
