@@ -113,7 +113,9 @@ class ControlPages:
         act = self._action(visit, name, action)
         person = self.laboratory.supervisor(name).experiment.people.get(code)
         if person is None:
-            raise HTTPException(404, "This participant does not exist. Choose one from the list.")
+            raise CheaptalkError("this participant does not exist; choose one from the list")
+        if person.ending is not None:
+            raise CheaptalkError("the participant's visit has ended")
         await act(person)
         visit.record(AUDITED[action], name, participant=code)
 

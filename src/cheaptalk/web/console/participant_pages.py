@@ -14,6 +14,7 @@ from cheaptalk.studies.people.pay_rules import cents
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.people.steps import Attention
 from cheaptalk.web.console.authentication import STUDY, Authentication, CurrentVisit
+from cheaptalk.web.console.monitor import activity_of
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.laboratory.study_status import turnout
@@ -81,6 +82,7 @@ class ParticipantPages:
             after=after,
             page=PAGE,
             status_of=status_of,
+            activity_of=activity_of,
             absent=absent,
             prompts=_prompts(participants),
             turnout=turnout(experiment),

@@ -7,6 +7,7 @@ includes inline tags such as ``<b>``, and a placeholder for each expression in i
 """
 
 import re
+import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -71,6 +72,7 @@ def templates(language: Language, *folders: Path) -> jinja2.Environment:
         "brief_moment": partial(_brief_moment, language=language),
         "capital": lambda written: capital(text(str(written))),
         "counted": counted_nouns,
+        "elapsed": _elapsed,
         "fixed": language.fixed,
         "game_title": lambda name: text(game_title(name)),
         "moment": partial(_moment, language=language),
@@ -96,6 +98,13 @@ def _brief_moment(seconds: float, language: Language) -> str:
         return pages.brief_moment(seconds)
     then = datetime.fromtimestamp(seconds, UTC)
     return f"{format_date(then, 'medium', locale=language.code)}, {then:%H:%M}"
+
+
+def _elapsed(since: float) -> str:
+    """Return the time since a moment as minutes and seconds, or as hours, minutes and seconds."""
+    minutes, seconds = divmod(max(0, round(time.time() - since)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
 def _readable(value: object, language: Language) -> str:
