@@ -9,6 +9,7 @@ import cheaptalk as ct
 from cheaptalk.judges.items import items_of
 from cheaptalk.models import ModelCall, Reply
 from cheaptalk.records import Store, transcript
+from cheaptalk.rules.registry import STRATEGIES
 from cheaptalk.studies import Halted
 from cheaptalk.studies.exports.exporter import export
 from tests.fakes import Canned, study
@@ -131,7 +132,11 @@ class Talker:
 def test_scripts_chat_with_models(store: Store) -> None:
     made = chat_study("during", pairing=[("one", "script")])
     players = {**made.players, "script": ct.players.RosterEntry.model_validate(Talker)}
-    ct.run(made.model_copy(update={"players": players}), store, models=Canned(answering))
+    try:
+        ct.run(made.model_copy(update={"players": players}), store, models=Canned(answering))
+    finally:
+        for name in [name for name in STRATEGIES if name.endswith(".Talker")]:
+            STRATEGIES.remove(name)
     assert spoken(the_record(store))[:2] in (
         ["alice moves", "script 1"],
         ["script 0", "bob moves"],

@@ -91,8 +91,9 @@ def _participant(person: Sequence[WideColumn], data: PeopleData) -> Iterator[Wid
                   lambda _: 1)  # fmt: skip
     yield _empty(f"{prefix}mturk_worker_id")
     yield _empty(f"{prefix}mturk_assignment_id")
-    yield _column(f"{prefix}payoff", NUMBER, "All bonuses; base payments are not part of it.",
-                  lambda row: row.earned("bonus") / 100, unit=data.currency)  # fmt: skip
+    yield _column(f"{prefix}payoff", NUMBER, "All bonuses except show-up fees.",
+                  lambda row: (row.earned("bonus") - row.show_up_fees) / 100,
+                  unit=data.currency)  # fmt: skip
     known = {"participant", "study", "arrival", "cohort", "last_step", "started_at"}
     asked = {column.name for _, column in _answers(person, data)}
     for column in person:
@@ -111,16 +112,20 @@ def _session(data: PeopleData) -> Iterator[WideColumn]:
         yield _empty(f"session.{name}")
     yield _column("session.is_demo", INTEGER, "0: exports contain no demonstrations.", lambda _: 0)
     yield _column("session.config.participation_fee", NUMBER,
-                  "The payment for completing a visit.", lambda _: base_payment(data),
+                  "The show-up fee and the payment for completing a visit.",
+                  lambda _: participation_fee(data),
                   "The study's protocol can't be read.", data.currency)  # fmt: skip
     yield _column("session.config.real_world_currency_per_point", NUMBER,
                   "The rate of the bonus, if a single rule applies to the payoff.",
                   lambda _: bonus_rate(data), "There is no such rule.", data.currency)  # fmt: skip
 
 
-def base_payment(data: PeopleData) -> float | None:
-    """Return the payment for completing a visit; None if it is unknown."""
-    return data.protocols[0].pay.base if data.protocols else None
+def participation_fee(data: PeopleData) -> float | None:
+    """Return the show-up fee plus the payment for completing a visit; None if unknown."""
+    if not data.protocols:
+        return None
+    pay = data.protocols[0].pay
+    return pay.base + pay.show_up
 
 
 def bonus_rate(data: PeopleData) -> float | None:

@@ -133,6 +133,12 @@ class Person:
         """The payments by key."""
         return {payment.key: payment.cents for payment in self.payments}
 
+    @property
+    def show_up_fees(self) -> int:
+        """The sum of the show-up fees in cents."""
+        fees = (cents for key, cents in self.cents.items() if key.startswith("show_up/"))
+        return sum(fees)
+
     def earned(self, kind: str | None = None) -> int:
         """Return the sum of the payments in cents, or of those of one kind."""
         return sum(payment.cents for payment in self.payments if kind in (None, payment.kind))

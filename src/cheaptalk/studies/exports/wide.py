@@ -399,6 +399,9 @@ def _play_columns(data: PeopleData) -> Iterator[WideColumn]:
                  "The earnings of the game; which of them are paid depends on the study's rules.",
                  lambda row: row.play.cents, unit=f"cents of {data.currency}", range_=">= 0",
                  missing="The game has not ended.")  # fmt: skip
+    yield column("paid", BOOLEAN, "Whether the game was drawn for payment.",
+                 lambda row: row.play.paid, range_=TRUTH,
+                 missing="No games are drawn, or the draw has not taken place.")  # fmt: skip
     yield column("assigned_at", DATE_TIME, "Time of assignment.", lambda row: row.play.assigned,
                  range_=TIME)  # fmt: skip
     yield column("ended_at", DATE_TIME, "When the game ended for the participant.",

@@ -14,11 +14,13 @@ from cheaptalk.rules.chance import Stream
 from cheaptalk.studies.people.conditions import Condition
 from cheaptalk.studies.people.path import GoOn, Page, Play, Response
 from cheaptalk.studies.people.protocol import Protocol
+from cheaptalk.studies.runs.live_chat import ChatPhase
 from cheaptalk.web.bots.guesses import guess, reply
 from cheaptalk.web.bots.pages import Page as ParsedPage
 from cheaptalk.web.participants.pages import ParticipantPages
 from cheaptalk.web.participants.people import Participant
 from cheaptalk.web.previews.settings import RANDOM
+from cheaptalk.web.rooms.chat_box import do_in_chat
 from cheaptalk.web.rooms.forms import answer_text
 from cheaptalk.web.rooms.rooms import Room, Stage
 from cheaptalk.web.rooms.seat_sessions import PendingRequest
@@ -95,6 +97,7 @@ class Autopilot:
         self.more = more
         self.chance = Chance("preview", person.code)
         self._clicks = self._failures = 0
+        self._ended_chat: ChatPhase | None = None
         self._players: dict[tuple[str, str], Player | None] = {}
 
     async def drive(self, arrived: Callable[[Participant], bool]) -> None:
@@ -206,6 +209,10 @@ class Autopilot:
         session = room.seat_session(self.person.visitor)
         if session.away:
             session.back()
+        phase = None if room.chat is None else room.chat.phase
+        if phase is not self._ended_chat:
+            self._ended_chat = phase
+            await do_in_chat(room, self.person.visitor, "ready", {})
         pending = [request for request in session.open.values() if not request.answer.done()]
         for request in pending:
             session.answer(request, await self._answer_to(room, request), {})
