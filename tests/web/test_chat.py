@@ -14,7 +14,7 @@ from tests.fakes import Canned
 from tests.web.walker import Rooms, Walker, visited
 
 LINE = re.compile(r"<b>([^<]*)</b> <span>([^<]*)</span>")
-OPEN, CLOSED = "Your line", "The chat is closed."
+OPEN, CLOSED = "Your message", "The chat is closed."
 
 
 def chat_study(chat: Any, opponent: str = "you", **more: Any) -> Study:
@@ -96,7 +96,7 @@ async def test_a_line_that_is_not_sent_is_kept_in_the_form(tmp_path: Path) -> No
         await first.until(OPEN)
         await first.post({"line": "12345"}, "say")
         page = await first.page()
-        assert "Your line was not sent" in page
+        assert "Your message was not sent" in page
         assert 'value="12345"' in page
         assert lines(await second.page()) == []
 

@@ -72,11 +72,13 @@ class Recruitment(Value):
     """
 
     source: Source = "open"
-    id_parameter: str | None = None
+    id_parameter: Annotated[str | None, Field(title="ID parameter")] = None
     invited: Annotated[list[str] | None, ADJUSTABLE] = None
     places: Annotated[Annotated[int, Field(ge=1)] | None, ADJUSTABLE] = None
     one_browser: Annotated[bool, ADJUSTABLE] = False
-    return_url: Annotated[str | dict[Ending, str] | None, ADJUSTABLE] = None
+    return_url: Annotated[str | dict[Ending, str] | None, Field(title="Return URL"), ADJUSTABLE] = (
+        None
+    )
 
     @field_validator("invited", mode="before")
     @classmethod
