@@ -23,7 +23,8 @@ from cheaptalk.records.exports.tables import answer_columns, match_columns
 from cheaptalk.records.record import failed
 from cheaptalk.records.store import parts, schema
 from cheaptalk.rules import Chance, CheaptalkError, Table, UnknownName, games, get_game
-from cheaptalk.studies.exports.exporter import CodebookEntry, export
+from cheaptalk.studies.exports.codebook import CodebookEntry
+from cheaptalk.studies.exports.exporter import export
 from tests.conftest import Command
 from tests.played import CROWD
 from tests.records.stored import call_row, insert_calls
