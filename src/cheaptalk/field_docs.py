@@ -92,7 +92,7 @@ def legal_values(spec: Mapping[str, Any]) -> str:
     'integer >= 1 and <= 1,000'
     """
     if "$ref" in spec:
-        name = spec["$ref"].rpartition("/")[2]
+        name = str(spec["$ref"]).rpartition("/")[2]
         return NOTATIONS.get(name, name)
     if "anyOf" in spec:
         return ", or ".join(dict.fromkeys(map(legal_values, spec["anyOf"])))

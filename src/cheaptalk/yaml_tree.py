@@ -83,7 +83,7 @@ class _Loader(yaml.SafeLoader):
         self.colons: list[int] = []
 
     def get_token(self) -> Any:
-        token: Any = super().get_token()
+        token: Any = super().get_token()  # type: ignore[no-untyped-call]
         if isinstance(token, yaml.BlockEntryToken):
             self.dashes.append(token.start_mark.index)
         elif isinstance(token, yaml.ValueToken):
@@ -100,7 +100,7 @@ def tree_of(text: str) -> Node:
     """
     loader = _Loader(text)
     events = []
-    while loader.check_event():  # type: ignore[no-untyped-call]
+    while loader.check_event():
         events.append(loader.get_event())  # type: ignore[no-untyped-call]
     stream = iter(events)
     for event in stream:
@@ -123,6 +123,7 @@ def _node(text: str, event: Any, stream: Iterator[Any], loader: _Loader) -> Node
     node.anchor = anchor
     for inner in stream:
         if isinstance(inner, yaml.CollectionEndEvent):
+            assert inner.end_mark is not None
             node.end = inner.end_mark.index
             break
         member = _node(text, inner, stream, loader)

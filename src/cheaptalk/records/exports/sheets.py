@@ -4,7 +4,7 @@ import csv
 import math
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
@@ -225,3 +225,11 @@ def join_text(parts: Sequence[Path], target: Path, headings: int = 0) -> None:
                 for _ in range(headings if number else 0):
                     lines.readline()
                 shutil.copyfileobj(lines, file, length=1 << 20)
+
+
+SINKS: Mapping[str, Callable[..., AbstractContextManager[Sink]]] = {
+    "csv": csv_sink,
+    "jsonl": lines_sink,
+    "parquet": parquet_sink,
+}
+"""The function that writes a table, by format."""

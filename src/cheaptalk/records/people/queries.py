@@ -6,7 +6,7 @@ No query returns the names that participants chose, because these may be real na
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
@@ -15,7 +15,9 @@ from cheaptalk.records.people.rows import Notice, Participant, Payment, Play, Re
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.reader import StoreReader
 
-CONSENT, NAME, CODE_WORD = "consent", "first_name", "instructions"
+CONSENT: Final = "consent"
+NAME: Final = "first_name"
+CODE_WORD: Final = "instructions"
 COMPREHENSION, QUIZ, SURVEY = "comprehension", "quiz", "survey"
 PAGES = (CONSENT, NAME, "screening", CODE_WORD, COMPREHENSION, QUIZ, SURVEY, "payment", "debrief")
 STEP_KINDS = (*PAGES, "games", "assignment", "go_on", "end", "ended")

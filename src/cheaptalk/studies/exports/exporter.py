@@ -356,16 +356,11 @@ class Form(NamedTuple):
     sink: Callable[..., AbstractContextManager[sheets.Sink]]
 
 
+CSV, JSONL, PARQUET = sheets.SINKS["csv"], sheets.SINKS["jsonl"], sheets.SINKS["parquet"]
 FORMS: dict[str, Form] = {
-    "csv": Form(
-        partial(_write_tables, sheets.csv_sink),
-        partial(sheets.join_text, headings=1),
-        sheets.csv_sink,
-    ),
-    "parquet": Form(
-        partial(_write_tables, sheets.parquet_sink), sheets.join_parquet, sheets.parquet_sink
-    ),
-    "jsonl": Form(_write_lines, sheets.join_text, sheets.lines_sink),
-    "chats": Form(_write_chats, sheets.join_text, sheets.lines_sink),
-    **dict.fromkeys(PEOPLE_FORMS, Form(_write_nothing, sheets.join_text, sheets.csv_sink)),
+    "csv": Form(partial(_write_tables, CSV), partial(sheets.join_text, headings=1), CSV),
+    "parquet": Form(partial(_write_tables, PARQUET), sheets.join_parquet, PARQUET),
+    "jsonl": Form(_write_lines, sheets.join_text, JSONL),
+    "chats": Form(_write_chats, sheets.join_text, JSONL),
+    **dict.fromkeys(PEOPLE_FORMS, Form(_write_nothing, sheets.join_text, CSV)),
 }
