@@ -13,7 +13,7 @@ MODULES = (
     "rules/errors.py",
     "studies/estimates/*.py",
     "studies/factors.py",
-    "studies/people/*.py",
+    "studies/people/**/*.py",
     "studies/plans/*.py",
     "studies/study.py",
     "web/console/**/*.py",

@@ -14,10 +14,10 @@ from cheaptalk.rules.registry import get_game
 from cheaptalk.studies import plan
 from cheaptalk.studies.people.answers import Choices, Scale
 from cheaptalk.studies.people.items import Item
+from cheaptalk.studies.people.page_texts.texts import missing_translations
 from cheaptalk.studies.people.pay import bonus_of
 from cheaptalk.studies.people.protocol import Pay, Protocol
 from cheaptalk.studies.people.steps import Comprehension, Instructions, MakeQuiz, Quiz, Survey
-from cheaptalk.studies.people.texts import missing_translations
 from cheaptalk.styles.languages import writing_in
 
 

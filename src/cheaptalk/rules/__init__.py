@@ -22,13 +22,6 @@ from cheaptalk.rules.bounds import COUNT, PERCENT, SHARE
 from cheaptalk.rules.chance import Chance, Stream
 from cheaptalk.rules.chat import ChatLine, ChatTurn, HeardLine, observed, talker
 from cheaptalk.rules.deciders import decider
-from cheaptalk.rules.empirical_view import (
-    EmpiricalView,
-    Histogram,
-    MetricTable,
-    Radar,
-    ScaledMetric,
-)
 from cheaptalk.rules.errors import (
     CheaptalkError,
     RulesError,
@@ -52,10 +45,15 @@ from cheaptalk.rules.game import (
     numbered_seats,
 )
 from cheaptalk.rules.game_spec import (
+    EmpiricalView,
     GameSpec,
+    Histogram,
     Metric,
+    MetricTable,
     Point,
     Quantity,
+    Radar,
+    ScaledMetric,
     Series,
     Strategy,
     StyleFile,

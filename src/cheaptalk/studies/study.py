@@ -41,10 +41,10 @@ from cheaptalk.studies.factors import (
     crossing_advice,
     with_crossed,
 )
-from cheaptalk.studies.people.files import with_files
+from cheaptalk.studies.people.page_texts.files import with_files
+from cheaptalk.studies.people.page_texts.texts import ADJUSTABLE
 from cheaptalk.studies.people.pay import check_bonuses, participant_cents
 from cheaptalk.studies.people.protocol import Protocol
-from cheaptalk.studies.people.texts import ADJUSTABLE
 from cheaptalk.studies.replacements import REPLACE, Replaced, replace_models
 from cheaptalk.styles.template_files import with_texts, without_texts
 from cheaptalk.text import plain, readable

@@ -3,7 +3,7 @@
 import pytest
 from markupsafe import Markup
 
-from cheaptalk.studies.people.page_templates import check_page_template, render_page
+from cheaptalk.studies.people.page_texts.page_templates import check_page_template, render_page
 
 FIELDS = {"fair": Markup("<input name=fair>"), "age": Markup("<input name=age>")}
 BOTH = "{{ fields.fair }}{{ fields.age }}"

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import cheaptalk as ct
 from cheaptalk.studies import StudyError, parse_study
-from cheaptalk.studies.people.markdown import rendered
+from cheaptalk.studies.people.page_texts.markdown import rendered
+from cheaptalk.studies.people.page_texts.texts import missing_translations
 from cheaptalk.studies.people.protocol import Protocol
-from cheaptalk.studies.people.texts import missing_translations
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"></svg>'

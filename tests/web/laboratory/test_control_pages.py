@@ -5,6 +5,7 @@ import httpx2
 from cheaptalk.web.bots.pages import Page
 from tests.web.console.office import CSRF
 from tests.web.laboratory.lab import Site
+from tests.web.participants.comers import Comer
 
 BASE = "/studies/people/participants"
 
@@ -14,20 +15,26 @@ async def words(lab: Site, response: httpx2.Response) -> str:
     return " ".join(Page(page.text).words.split())
 
 
+async def act(lab: Site, action: str, *comers: Comer, **fields: str) -> httpx2.Response:
+    form = CSRF.search((await lab.get(BASE)).text)
+    assert form is not None
+    codes = [comer.participant.code for comer in comers]
+    sent = {"csrf": form[1], "code": codes, "action": action} | fields
+    return await lab.client.post(f"/console{BASE}/act", data=sent)
+
+
 async def test_researcher_pauses_extends_and_resumes_a_participant(lab: Site) -> None:
     await lab.open_study()
     await lab.log_in()
     ann = await lab.comer("ann")
-    base = f"{BASE}/{ann.participant.code}"
-    assert "is paused" in await words(lab, await lab.post(f"{base}/pause", base))
+    assert "Done for 1 participant." in await words(lab, await act(lab, "pause", ann))
     assert ann.participant.pause is not None
-    refused = await lab.post(f"{base}/advance", base)
-    assert refused.status_code == 400
-    assert "The participant is already paused." in (await lab.post(f"{base}/pause", base)).text
-    await lab.post(f"{base}/resume", base)
+    assert (await act(lab, "advance", ann)).status_code == 400
+    assert "The participant is already paused." in (await act(lab, "pause", ann)).text
+    await act(lab, "resume", ann)
     assert ann.participant.pause is None
-    assert (await lab.post(f"{base}/extend", base, minutes="soon")).status_code == 400
-    assert "Paused: " in (await lab.get(base)).text
+    assert (await act(lab, "extend", ann, minutes="soon")).status_code == 400
+    assert "Paused: " in (await lab.get(f"{BASE}/{ann.participant.code}")).text
     log = (await lab.get("/studies/people/log")).text
     assert log.count("paused a participant") == log.count("resumed a participant") == 1
 
@@ -49,16 +56,15 @@ async def test_action_on_selected_participants_reports_those_it_skipped(lab: Sit
     await lab.open_study()
     await lab.log_in()
     ann, bob, cleo = [await lab.comer(name) for name in ("ann", "bob", "cleo")]
-    await lab.post(f"{BASE}/{ann.participant.code}/pause", BASE)
-    listing = (await lab.get(BASE)).text
-    assert listing.count('form="selected"') == 3
-    form = CSRF.search(listing)
-    assert form is not None
-    codes = [ann.participant.code, bob.participant.code]
-    sent = {"csrf": form[1], "code": codes, "action": "pause"}
-    response = await lab.client.post(f"/console{BASE}/selected", data=sent)
-    page = await words(lab, response)
+    await act(lab, "pause", ann)
+    assert (await lab.get(BASE)).text.count('form="selected"') == 3
+    page = await words(lab, await act(lab, "pause", ann, bob))
     assert "Done for 1 of 2 participants." in page
     assert f"{ann.participant.code}: the participant is already paused" in page
     assert bob.participant.pause is not None
     assert cleo.participant.pause is None
+    page = await words(lab, await act(lab, "tell", bob, cleo, text="We go on soon."))
+    assert "Done for 2 participants." in page
+    assert [comer.participant.notices[-1].text for comer in (bob, cleo)] == ["We go on soon."] * 2
+    assert "1 of " in page, "the number of the step"
+    assert "paused for 0:0" in page

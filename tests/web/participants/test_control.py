@@ -14,9 +14,9 @@ from cheaptalk.records.people.rows import Notice
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies import parse_study
 from cheaptalk.studies.study import Study
-from cheaptalk.web.participants.clocks import session_of
 from cheaptalk.web.participants.control import ADVANCED, REPLACED, Control
 from cheaptalk.web.participants.experiment import STOOD_IN
+from cheaptalk.web.participants.restoration import session_of
 from tests.web.participants.comers import GAMES, PEOPLE, Comer, opened, people_study
 
 AWAY = {"person": "browser", "deadline": 300, "away": {"strategy": "random"}}

@@ -8,7 +8,7 @@ import polars as pl
 from cheaptalk.frames.reader import parameters_in, places_in, varying
 from cheaptalk.rules import CheaptalkError, get_game, suggest
 from cheaptalk.rules.arguments import describe_type
-from cheaptalk.rules.empirical_view import EmpiricalView, MetricTable, ScaledMetric
+from cheaptalk.rules.game_spec import EmpiricalView, MetricTable, ScaledMetric
 from cheaptalk.text import capital, plain, readable
 
 NAME = "game name"

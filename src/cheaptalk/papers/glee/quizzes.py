@@ -15,7 +15,7 @@ from cheaptalk.rules import Event, Game
 from cheaptalk.rules.chance import Stream
 from cheaptalk.studies.people.answers import Choices
 from cheaptalk.studies.people.items import Item
-from cheaptalk.studies.people.texts import FIRST
+from cheaptalk.studies.people.page_texts.texts import FIRST
 from cheaptalk.styles.writing import Writing
 
 B = TypeVar("B", bound=Event)

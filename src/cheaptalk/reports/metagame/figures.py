@@ -28,7 +28,7 @@ from cheaptalk.reports.charts.chart import (
 )
 from cheaptalk.reports.charts.kinds import CELL, Cell, bars, cells, columns
 from cheaptalk.rules import SHARE, counted, get_game
-from cheaptalk.rules.empirical_view import Histogram, Radar
+from cheaptalk.rules.game_spec import Histogram, Radar
 from cheaptalk.statistics import STRATA, mean_intervals
 from cheaptalk.text import capital, fixed
 

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from cheaptalk.players.person import PersonSeat
 from cheaptalk.rules import Game, counted
+from cheaptalk.studies.people.page_texts.texts import missing_translations
 from cheaptalk.studies.people.pay import visit_cents
 from cheaptalk.studies.people.protocol import Protocol
-from cheaptalk.studies.people.texts import missing_translations
 from cheaptalk.studies.plans.designs import StudyDesign, design_of
 from cheaptalk.studies.plans.plan import Plan, PlanLike, plan_of
 

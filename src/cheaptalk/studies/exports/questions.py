@@ -21,9 +21,9 @@ from cheaptalk.studies.people.answers import (
     WithRows,
 )
 from cheaptalk.studies.people.items import Item
+from cheaptalk.studies.people.page_texts.texts import FIRST, Words
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.people.steps import Games, Step
-from cheaptalk.studies.people.texts import FIRST, Words
 
 
 class Label(NamedTuple):

@@ -17,7 +17,7 @@ from pydantic_core import SchemaError, SchemaValidator, ValidationError, core_sc
 
 from cheaptalk.rules import Value, suggest
 from cheaptalk.rules.errors import shown
-from cheaptalk.studies.people.texts import FIRST, NAME, RECORDED, Words, in_language
+from cheaptalk.studies.people.page_texts.texts import FIRST, NAME, RECORDED, Words, in_language
 
 Recorded: TypeAlias = str | int | float | None
 """A recorded value; None if the question was not answered."""

@@ -13,8 +13,7 @@ from pydantic import BaseModel
 
 from cheaptalk.records.people.corrections import TextChange
 from cheaptalk.rules.errors import Location, shown
-from cheaptalk.studies.people.steps import Step, Treatment
-from cheaptalk.studies.people.texts import (
+from cheaptalk.studies.people.page_texts.texts import (
     ADJUSTABLE,
     CONTENT,
     FIRST,
@@ -26,6 +25,7 @@ from cheaptalk.studies.people.texts import (
     of_members,
     written_location,
 )
+from cheaptalk.studies.people.steps import Step, Treatment
 
 ADVICE = (
     "after participants have started, rules can't change; restore it, or use another study name"

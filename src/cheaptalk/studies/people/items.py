@@ -29,7 +29,7 @@ from cheaptalk.studies.people.answers import (
     write_answer,
 )
 from cheaptalk.studies.people.conditions import When, hold
-from cheaptalk.studies.people.texts import NAME, Words, placeholders, texts_in
+from cheaptalk.studies.people.page_texts.texts import NAME, Words, placeholders, texts_in
 
 REQUIRED = "Please answer this question."
 

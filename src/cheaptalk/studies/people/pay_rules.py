@@ -9,7 +9,7 @@ from cheaptalk.records.store.schema import Ending
 from cheaptalk.rules import Game, Value
 from cheaptalk.rules.errors import LocatedError
 from cheaptalk.studies.people.conditions import has_parameters
-from cheaptalk.studies.people.texts import ADJUSTABLE
+from cheaptalk.studies.people.page_texts.texts import ADJUSTABLE
 
 EARNING: tuple[Ending, ...] = ("complete", "partner_left", "technical", "timed_out", "withdrawn")
 """Endings after which participants keep their earnings from the visit's games and tasks."""

@@ -13,12 +13,17 @@ from cheaptalk.records.store.schema import Ending as Ending  # re-exported
 from cheaptalk.renamed import RENAMED_PLACEHOLDERS
 from cheaptalk.rules import Value, suggest
 from cheaptalk.rules.errors import LocatedError, shown
-from cheaptalk.studies.people.files import TEMPLATE, check_contents, content_of, suffix_of
 from cheaptalk.studies.people.items import Item
+from cheaptalk.studies.people.page_texts.files import (
+    TEMPLATE,
+    check_contents,
+    content_of,
+    suffix_of,
+)
+from cheaptalk.studies.people.page_texts.protocol_texts import check_path
+from cheaptalk.studies.people.page_texts.texts import ADJUSTABLE, CONTENT, Words
 from cheaptalk.studies.people.pay_rules import Pay as Pay  # re-exported
-from cheaptalk.studies.people.protocol_texts import check_path
 from cheaptalk.studies.people.steps import AnyStep, Games, Payment, Quiz, Step, located_steps
-from cheaptalk.studies.people.texts import ADJUSTABLE, CONTENT, Words
 
 Source: TypeAlias = Literal["open", "prolific", "mturk", "sona", "code"]
 RETURN = {"prolific": "https://app.prolific.com/submissions/complete?cc={code}"}

@@ -17,8 +17,8 @@ from cheaptalk.rules.errors import Location, shown
 from cheaptalk.rules.registry import Registry, is_function
 from cheaptalk.studies.people.conditions import When, has_parameters
 from cheaptalk.studies.people.items import Item, distinct, pages_of
+from cheaptalk.studies.people.page_texts.texts import CONTENT, Words, in_languages
 from cheaptalk.studies.people.schedules import Design, Matching, Roles
-from cheaptalk.studies.people.texts import CONTENT, Words, in_languages
 from cheaptalk.styles.writing import Writing
 
 Failing: TypeAlias = Literal["screened_out", "failed_attention", "go_on"]

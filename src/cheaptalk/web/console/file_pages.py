@@ -7,7 +7,7 @@ from fastapi.responses import Response
 
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.errors import shown
-from cheaptalk.studies.people.files import SUFFIXES, TEMPLATE, suffix_of
+from cheaptalk.studies.people.page_texts.files import SUFFIXES, TEMPLATE, suffix_of
 from cheaptalk.web.console.authentication import STUDY, Authentication, CurrentVisit, Visit
 from cheaptalk.web.console.errors import sentence
 from cheaptalk.web.console.study_pages import conflict_page

@@ -21,15 +21,15 @@ from cheaptalk.web.console.authentication import (
     PasswordChangeRequired,
     Visit,
 )
-from cheaptalk.web.console.control_pages import ControlPages
 from cheaptalk.web.console.correction_pages import CorrectionPages
 from cheaptalk.web.console.designs.study_editor import StudyEditor
 from cheaptalk.web.console.errors import sentence, status_of
 from cheaptalk.web.console.file_pages import FilePages
-from cheaptalk.web.console.participant_pages import ParticipantPages
-from cheaptalk.web.console.pay_pages import PayPages
+from cheaptalk.web.console.participants.control_pages import ControlPages
+from cheaptalk.web.console.participants.participant_pages import ParticipantPages
+from cheaptalk.web.console.participants.pay_pages import PayPages
+from cheaptalk.web.console.participants.recruit_pages import RecruitPages
 from cheaptalk.web.console.preview_pages import StudyPreviews
-from cheaptalk.web.console.recruit_pages import RecruitPages
 from cheaptalk.web.console.run_pages import StudyRunPages
 from cheaptalk.web.console.study_pages import StudyPages
 from cheaptalk.web.headers import HeadersMiddleware, page_headers

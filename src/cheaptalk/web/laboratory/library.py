@@ -12,7 +12,7 @@ from typing import Any
 
 from cheaptalk.atomic_files import whole_path
 from cheaptalk.rules.errors import shown
-from cheaptalk.studies.people.files import TEMPLATE, content_of, suffix_of
+from cheaptalk.studies.people.page_texts.files import TEMPLATE, content_of, suffix_of
 from cheaptalk.studies.study import StudyError
 from cheaptalk.yaml_files import as_block, as_yaml, parse_yaml
 

@@ -12,10 +12,10 @@ from cheaptalk.records.people import participants as rows
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.people.path import Assign, End, GoOn, Play
 from cheaptalk.studies.people.steps import Consent, FirstName
-from cheaptalk.web.participants.clocks import note_visible, session_of
 from cheaptalk.web.participants.experiment import Experiment
 from cheaptalk.web.participants.notices import note
 from cheaptalk.web.participants.people import EXTENSION, PAUSE, Participant
+from cheaptalk.web.participants.restoration import session_of
 from cheaptalk.web.participants.supervisor import Supervisor
 from cheaptalk.web.rooms.rooms import Stage
 
@@ -166,7 +166,7 @@ class Control:
     async def _pause(self, people: Iterable[Participant]) -> None:
         people = [*people]
         for person in people:
-            note_visible(person)
+            person.note_visible()
         await self._note(people, PAUSE, done=False)
         for person in people:
             session, pause = session_of(self.experiment, person), person.pause

@@ -14,9 +14,10 @@ from markupsafe import Markup
 from cheaptalk.records.people.participants import note_hidden
 from cheaptalk.rules import Game
 from cheaptalk.studies.people.conditions import hold
-from cheaptalk.studies.people.files import template_text
 from cheaptalk.studies.people.items import Item
-from cheaptalk.studies.people.page_templates import render_page
+from cheaptalk.studies.people.page_texts.files import template_text
+from cheaptalk.studies.people.page_texts.page_templates import render_page
+from cheaptalk.studies.people.page_texts.texts import in_language
 from cheaptalk.studies.people.path import Assign, End, GoOn, Page
 from cheaptalk.studies.people.pay import Due, bonus_of, dues_if_ended, statements
 from cheaptalk.studies.people.pay_rules import Bonus, cents
@@ -28,13 +29,12 @@ from cheaptalk.studies.people.steps import (
     Payment,
     Quiz,
 )
-from cheaptalk.studies.people.texts import in_language
 from cheaptalk.web.participants.admission.entry import EntryPages
 from cheaptalk.web.participants.admission.mturk import submission
-from cheaptalk.web.participants.clocks import note_visible, session_of
 from cheaptalk.web.participants.correcting import text_version_of
 from cheaptalk.web.participants.payments import PaymentBreakdown, breakdown_of, seed_of
 from cheaptalk.web.participants.people import Participant, Refused
+from cheaptalk.web.participants.restoration import session_of
 from cheaptalk.web.participants.texts import plain_prose
 from cheaptalk.web.posted import posted_form
 from cheaptalk.web.rooms.chat_box import DEEDS
@@ -273,7 +273,7 @@ class ParticipantPages(EntryPages):
                 person.hidden_since = time.time()
                 person.hidden_times += 1
         elif person.hidden_since is not None:
-            note_visible(person, person.changed if person.ending else None)
+            person.note_visible(person.changed if person.ending else None)
             totals = person.hidden_seconds, person.hidden_times
             await self.experiment.write(note_hidden(person.id, *totals))
         return Response(status_code=204)

@@ -133,6 +133,13 @@ class Participant:
         """How the participant's visit ended; None while the visit is in progress."""
         return self.journey.ending
 
+    def note_visible(self, now: float | None = None) -> None:
+        """Count the time for which the page has been hidden, if it is."""
+        if self.hidden_since is not None:
+            now = time.time() if now is None else now
+            self.hidden_seconds += max(0.0, now - self.hidden_since)
+            self.hidden_since = None
+
     @property
     def notice(self) -> Notice | None:
         """Next unanswered message or attention check; checks are dropped once the visit ends."""

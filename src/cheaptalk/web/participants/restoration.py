@@ -9,10 +9,10 @@ from cheaptalk.records.people import participants as rows
 from cheaptalk.records.people.participants import KeptParticipant, erase_visit
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.people.path import ENDED, Journey, Play, Response
-from cheaptalk.web.participants.clocks import restore_pause
 from cheaptalk.web.participants.experiment import Experiment
 from cheaptalk.web.participants.people import Notice, Participant
 from cheaptalk.web.rooms.rooms import Stage
+from cheaptalk.web.rooms.seat_sessions import SeatSession
 
 LOG = logging.getLogger(__name__)
 
@@ -131,3 +131,25 @@ def _forget_matches(experiment: Experiment, plays: Mapping[int, Mapping[str, Any
             if play.get("match_id") in matches:
                 play.update(match_id=None, room=None)
                 person.quiz = None
+
+
+def restore_pause(experiment: Experiment, person: Participant) -> None:
+    """Stop the clocks of a participant who was paused before the server's start."""
+    pause = person.pause
+    if pause is None:
+        return
+    if pause.due is not None:
+        minutes = experiment.protocol.games.lobby.minutes
+        person.waits_since = pause.due - 60 * minutes - person.seconds_added
+    if (session := session_of(experiment, person)) is not None:
+        session.stop_clock(pause.sent, pause.due)
+
+
+def session_of(experiment: Experiment, person: Participant) -> SeatSession | None:
+    """Return the session of a participant's seat in a match in progress, or None."""
+    room = person.visitor.room
+    if room is None or room.stage is not Stage.PLAYING or room.over:
+        return None
+    if not experiment.plays_in(person, room) or not room.has_seat(person.visitor):
+        return None
+    return room.seat_session(person.visitor)

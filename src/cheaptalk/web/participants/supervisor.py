@@ -11,10 +11,10 @@ from cheaptalk.records.people.participants import Progress, erase
 from cheaptalk.records.people.payouts import lines_of
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.people.answers import same_words
+from cheaptalk.studies.people.page_texts.texts import in_language
 from cheaptalk.studies.people.path import ENDED, Play
 from cheaptalk.studies.people.protocol import Ending, Protocol
 from cheaptalk.studies.people.steps import Attention
-from cheaptalk.studies.people.texts import in_language
 from cheaptalk.styles.languages import SOURCE
 from cheaptalk.web.participants.experiment import Experiment
 from cheaptalk.web.participants.notices import note

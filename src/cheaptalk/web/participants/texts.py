@@ -11,12 +11,12 @@ from fastapi.responses import Response
 from markupsafe import Markup
 
 from cheaptalk.studies.people.answers import Date, Recorded
-from cheaptalk.studies.people.files import TEMPLATE, Image, image_of, suffix_of
-from cheaptalk.studies.people.markdown import rendered
+from cheaptalk.studies.people.page_texts.files import TEMPLATE, Image, image_of, suffix_of
+from cheaptalk.studies.people.page_texts.markdown import rendered
+from cheaptalk.studies.people.page_texts.protocol_texts import AMOUNTS
+from cheaptalk.studies.people.page_texts.texts import filled, in_language
 from cheaptalk.studies.people.pay_rules import cents
 from cheaptalk.studies.people.protocol import Protocol
-from cheaptalk.studies.people.protocol_texts import AMOUNTS
-from cheaptalk.studies.people.texts import filled, in_language
 from cheaptalk.web.headers import STATIC_CACHING
 from cheaptalk.web.rooms.languages import Language
 

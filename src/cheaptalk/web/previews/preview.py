@@ -1,6 +1,7 @@
 """A preview of a study: participants' pages over a temporary store, with bots in other seats."""
 
 import asyncio
+import json
 import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -11,6 +12,8 @@ from tempfile import TemporaryDirectory
 
 from fastapi import FastAPI, Request
 
+from cheaptalk.mock_models.answers import SCHEMA, answer
+from cheaptalk.models import ModelCall, Reply
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.people.path import Assign, Play
 from cheaptalk.studies.presets import StudySource, study_of
@@ -27,7 +30,6 @@ from cheaptalk.web.previews.autopilot import (
     earlier_of,
 )
 from cheaptalk.web.previews.casting import Cast, CastPlaces, CastQuotas
-from cheaptalk.web.previews.mock_client import MockClient
 from cheaptalk.web.previews.settings import Options, PreviewSettings, options_of, study_to_preview
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address
 from cheaptalk.web.rooms.links import Links, new_name
@@ -332,3 +334,13 @@ def _view(person: Participant) -> tuple[int, bool]:
 def _is_at(step: str, person: Participant) -> bool:
     room = person.visitor.room
     return person.journey.stop.name == step and not (room is not None and room.over)
+
+
+class MockClient:
+    """A client in this process with random and legal answers, like those of the mock server."""
+
+    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
+        messages = [{"role": item.role, "content": item.content} for item in call.messages]
+        if call.form is not None:
+            messages[-1][SCHEMA] = json.dumps(call.form.json_schema)
+        return Reply(text=answer(messages), model="mock", finish="stop")

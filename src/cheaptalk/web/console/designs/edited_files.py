@@ -6,8 +6,8 @@ from typing import Any
 
 from cheaptalk.studies.study import Study
 from cheaptalk.web.console.designs.study_form import FormReader, form_of, is_same_study
+from cheaptalk.web.console.designs.yaml_edits import same, with_data
 from cheaptalk.web.laboratory.library import with_contents
-from cheaptalk.yaml_edits import same, with_data
 from cheaptalk.yaml_files import as_block, parse_yaml
 
 

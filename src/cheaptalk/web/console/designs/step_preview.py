@@ -8,9 +8,10 @@ from markupsafe import Markup
 
 from cheaptalk.rules.errors import Location
 from cheaptalk.studies.people.answers import RANGE
-from cheaptalk.studies.people.files import template_text
 from cheaptalk.studies.people.items import Item
-from cheaptalk.studies.people.page_templates import render_page
+from cheaptalk.studies.people.page_texts.files import template_text
+from cheaptalk.studies.people.page_texts.page_templates import render_page
+from cheaptalk.studies.people.page_texts.texts import in_language
 from cheaptalk.studies.people.path import Page
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.people.steps import (
@@ -22,7 +23,6 @@ from cheaptalk.studies.people.steps import (
     Step,
     located_steps,
 )
-from cheaptalk.studies.people.texts import in_language
 from cheaptalk.studies.study import Study
 from cheaptalk.web.console.designs.study_form import FormReader, StudyForm
 from cheaptalk.web.participants.admission.entry import FOLDER, PAGE_STYLE

@@ -17,10 +17,9 @@ from markupsafe import Markup
 
 from cheaptalk.players import PersonSeat
 from cheaptalk.studies.people.answers import RANGE
+from cheaptalk.studies.people.page_texts.texts import in_language
 from cheaptalk.studies.people.protocol import ANY_ID, Protocol
-from cheaptalk.studies.people.texts import in_language
 from cheaptalk.web.participants.admission.mturk import SUBMIT_TO, mturk_host
-from cheaptalk.web.participants.clocks import note_visible
 from cheaptalk.web.participants.people import Participant, Refused, missing_id, study_changed
 from cheaptalk.web.participants.supervisor import Supervisor
 from cheaptalk.web.participants.texts import Images, PageTexts, clock, day_text
@@ -279,7 +278,7 @@ class EntryPages(RoomPages):
             )
         person = self.experiment.people[code]
         if person.visitor.seen and not person.visitor.present:
-            note_visible(person, person.visitor.seen)
+            person.note_visible(person.visitor.seen)
             if person.pause is None:
                 person.waits_since = time.time()  # waiting starts anew after an absence
         return self.record_visit(request, person.visitor)

@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import Any
 
 from cheaptalk.rules.errors import Location
+from cheaptalk.web.console.designs.yaml_tree import Node, inline, styled, tree_of
 from cheaptalk.yaml_files import as_block, parse_yaml
-from cheaptalk.yaml_tree import Node, inline, styled, tree_of
 
 MAX_REPAIRS = 50
 """Maximum number of values that are written out because they shared an anchor."""

@@ -20,8 +20,8 @@ from markupsafe import Markup
 
 from cheaptalk.rules import suggest
 from cheaptalk.rules.errors import describe, shown
-from cheaptalk.studies.people.markdown import END, LINK, START, Fill, ImageUrl
-from cheaptalk.studies.people.texts import FIRST
+from cheaptalk.studies.people.page_texts.markdown import END, LINK, START, Fill, ImageUrl
+from cheaptalk.studies.people.page_texts.texts import FIRST
 from cheaptalk.styles.template_files import Sandbox
 
 LOG = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cheaptalk.rules.errors import WrongValue, shown
-from cheaptalk.studies.people.markdown import images_in
+from cheaptalk.studies.people.page_texts.markdown import images_in
 
 MEDIA_TYPES: Mapping[str, tuple[str, bytes]] = {
     ".gif": ("image/gif", rb"GIF8"),

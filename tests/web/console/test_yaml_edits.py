@@ -9,9 +9,17 @@ from hypothesis import strategies as st
 
 from cheaptalk.rules.errors import Location
 from cheaptalk.studies.presets import preset_names, preset_text
-from cheaptalk.yaml_edits import data_at, inserted, moved, reordered, with_data, with_value, without
+from cheaptalk.web.console.designs.yaml_edits import (
+    data_at,
+    inserted,
+    moved,
+    reordered,
+    with_data,
+    with_value,
+    without,
+)
+from cheaptalk.web.console.designs.yaml_tree import tree_of
 from cheaptalk.yaml_files import parse_yaml
-from cheaptalk.yaml_tree import tree_of
 
 AWKWARD = """\
 # A study with all notations.

@@ -15,7 +15,7 @@ from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from markupsafe import Markup, escape
 
-from cheaptalk.studies.people.texts import PLACEHOLDER
+from cheaptalk.studies.people.page_texts.texts import PLACEHOLDER
 
 START, END = "\ue000", "\ue001"
 """Private characters around names of placeholders while a text is parsed."""

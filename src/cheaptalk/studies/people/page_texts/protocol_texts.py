@@ -6,12 +6,12 @@ from cheaptalk.rules import suggest
 from cheaptalk.rules.errors import LocatedError, shown
 from cheaptalk.studies.people.answers import Invalid
 from cheaptalk.studies.people.conditions import When
-from cheaptalk.studies.people.files import TEMPLATE, is_path, suffix_of, template_text
 from cheaptalk.studies.people.items import Item
-from cheaptalk.studies.people.markdown import LINK, images_in, links_in
-from cheaptalk.studies.people.page_templates import check_page_template
+from cheaptalk.studies.people.page_texts.files import TEMPLATE, is_path, suffix_of, template_text
+from cheaptalk.studies.people.page_texts.markdown import LINK, images_in, links_in
+from cheaptalk.studies.people.page_texts.page_templates import check_page_template
+from cheaptalk.studies.people.page_texts.texts import placeholders, texts_in, versions
 from cheaptalk.studies.people.steps import CustomPage, Games, Step, located_steps
-from cheaptalk.studies.people.texts import placeholders, texts_in, versions
 
 AMOUNTS = ("show_up", "base", "game", "aborted", "max", "max_total", "min_total")
 """Settings under ``pay`` that texts can contain as placeholders."""

@@ -7,7 +7,7 @@ from fastapi.responses import Response
 
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.web.console.authentication import Authentication, CurrentVisit
-from cheaptalk.web.console.participant_pages import PARTICIPANT, PARTICIPANTS, message
+from cheaptalk.web.console.participants.participant_pages import PARTICIPANTS, message
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.participants.control import Control
@@ -31,20 +31,9 @@ class ControlPages:
         self.laboratory = laboratory
 
     def add(self, authentication: Authentication) -> None:
-        actions: dict[str, Callable[..., Awaitable[Response]]] = {
-            f"{PARTICIPANTS}/pause": self.pause_study,
-            f"{PARTICIPANTS}/resume": self.resume_study,
-            f"{PARTICIPANT}/advance": self.advance,
-            f"{PARTICIPANT}/replace": self.replace,
-            f"{PARTICIPANT}/extend": self.extend,
-            f"{PARTICIPANT}/pause": self.pause,
-            f"{PARTICIPANT}/resume": self.resume,
-        }
-        for path, does in actions.items():
-            authentication.add_action(path, does, Role.RESEARCHER)
-        authentication.add_action(
-            f"{PARTICIPANTS}/selected", self.selected, Role.RESEARCHER, repeating=True
-        )
+        authentication.add_action(f"{PARTICIPANTS}/pause", self.pause_study, Role.RESEARCHER)
+        authentication.add_action(f"{PARTICIPANTS}/resume", self.resume_study, Role.RESEARCHER)
+        authentication.add_action(f"{PARTICIPANTS}/act", self.act, Role.RESEARCHER, repeating=True)
 
     async def pause_study(self, visit: CurrentVisit, name: str) -> Response:
         await self._control(name).pause_study()
@@ -56,68 +45,48 @@ class ControlPages:
         visit.record("resumed the study", name)
         return visit.go(f"/studies/{name}/participants", "All participants are resumed.")
 
-    async def advance(self, visit: CurrentVisit, name: str, code: str) -> Response:
-        await self._act(visit, name, code, "advance")
-        return visit.go(f"/studies/{name}/participants/{code}", "The participant was moved on.")
-
-    async def replace(self, visit: CurrentVisit, name: str, code: str) -> Response:
-        await self._act(visit, name, code, "replace")
-        return visit.go(
-            f"/studies/{name}/participants/{code}",
-            "A program plays for the participant until they return.",
-        )
-
-    async def extend(self, visit: CurrentVisit, name: str, code: str) -> Response:
-        await self._act(visit, name, code, "extend")
-        return visit.go(f"/studies/{name}/participants/{code}", "The deadline was extended.")
-
-    async def pause(self, visit: CurrentVisit, name: str, code: str) -> Response:
-        await self._act(visit, name, code, "pause")
-        return visit.go(f"/studies/{name}/participants/{code}", "The participant is paused.")
-
-    async def resume(self, visit: CurrentVisit, name: str, code: str) -> Response:
-        await self._act(visit, name, code, "resume")
-        return visit.go(f"/studies/{name}/participants/{code}", "The participant is resumed.")
-
-    async def selected(self, visit: CurrentVisit, name: str) -> Response:
-        """Apply an action to the selected participants for whom it is possible."""
+    async def act(self, visit: CurrentVisit, name: str) -> Response:
+        """Apply an action to a participant, or to the selected ones for whom it is possible."""
         action = visit.form.get("action", "")
         codes = [*dict.fromkeys(value for key, value in visit.pairs if key == "code")]
         if not codes:
             raise HTTPException(400, "Select at least one participant.")
-        done, problem = 0, ""
-        self._action(visit, name, action)
+        apply = self._action(visit, name, action)
+        problems: list[tuple[str, CheaptalkError]] = []
         for code in codes:
             try:
-                await self._act(visit, name, code, action)
-                done += 1
+                await apply(self._participant(name, code))
+                visit.record(AUDITED[action], name, participant=code)
             except CheaptalkError as error:
-                problem = problem or f"{code}: {visit.text(str(error))}"
-        if not problem:
+                problems.append((code, error))
+        done = len(codes) - len(problems)
+        if not problems:
             notice = visit.language.counted(
                 "Done for %(num)s participant.", "Done for %(num)s participants.", done
             )
-            return visit.go(f"/studies/{name}/participants", notice)
+            only = f"/{codes[0]}" if len(codes) == 1 else ""
+            return visit.go(f"/studies/{name}/participants{only}", notice)
+        code, problem = problems[0]
+        if len(codes) == 1:
+            raise problem
         return visit.go(
             f"/studies/{name}/participants",
             "Done for %(done)s of %(total)s participants. Not possible for %(problem)s.",
             done=done,
             total=len(codes),
-            problem=problem,
+            problem=f"{code}: {visit.text(str(problem))}",
         )
 
     def _control(self, name: str) -> Control:
         return Control(self.laboratory.supervisor(name))
 
-    async def _act(self, visit: CurrentVisit, name: str, code: str, action: str) -> None:
-        act = self._action(visit, name, action)
+    def _participant(self, name: str, code: str) -> Participant:
         person = self.laboratory.supervisor(name).experiment.people.get(code)
         if person is None:
             raise CheaptalkError("this participant does not exist; choose one from the list")
         if person.ending is not None:
             raise CheaptalkError("the participant's visit has ended")
-        await act(person)
-        visit.record(AUDITED[action], name, participant=code)
+        return person
 
     def _action(
         self, visit: CurrentVisit, name: str, action: str

@@ -1,4 +1,4 @@
-"""What participants of a running study do at the moment, for the console's Participants tab."""
+"""The current states of a running study's participants, for the console's Participants tab."""
 
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -12,7 +12,7 @@ State: TypeAlias = Literal["answering", "waiting", "playing", "paused", "ended"]
 
 
 class Activity(NamedTuple):
-    """What a participant does at the moment.
+    """A participant's current state.
 
     Attributes:
         state: the participant's state.
@@ -21,7 +21,7 @@ class Activity(NamedTuple):
         steps: number of the study's steps.
         partners: codes of the others at the same table.
         treatment: name of the current game's treatment, or "".
-        match: id of the current match, or "".
+        hidden: whether the page is not visible, for example behind another window.
     """
 
     state: State
@@ -30,11 +30,11 @@ class Activity(NamedTuple):
     steps: int
     partners: tuple[str, ...] = ()
     treatment: str = ""
-    match: str = ""
+    hidden: bool = False
 
 
 def activity_of(experiment: Experiment, person: Participant) -> Activity:
-    """Return what a participant does at the moment."""
+    """Return a participant's current state."""
     names = [step.called for step in experiment.protocol.steps]
     stop = person.journey.stop
     step = names.index(stop.name) + 1 if stop.name in names else None
@@ -46,8 +46,9 @@ def activity_of(experiment: Experiment, person: Participant) -> Activity:
         partners = tuple(other.name for other in others if other.name != person.code)
     playing = isinstance(stop, Play) and room is not None and room.stage is Stage.PLAYING
     state, since = _state(person, playing=playing)
-    treatment, match = play.get("treatment") or "", play.get("match_id") or ""
-    return Activity(state, since, step, len(names), partners, treatment, match)
+    treatment = play.get("treatment") or ""
+    hidden = person.hidden_since is not None and person.ending is None
+    return Activity(state, since, step, len(names), partners, treatment, hidden)
 
 
 def _state(person: Participant, *, playing: bool) -> tuple[State, float | None]:

@@ -14,7 +14,7 @@ from cheaptalk.studies.people.pay_rules import cents
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.people.steps import Attention
 from cheaptalk.web.console.authentication import STUDY, Authentication, CurrentVisit
-from cheaptalk.web.console.monitor import activity_of
+from cheaptalk.web.console.participants.monitor import activity_of
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.laboratory.study_status import turnout
@@ -148,6 +148,7 @@ class ParticipantPages:
             "participant.html.jinja",
             participant=participant,
             progress=status_of(participant),
+            now=activity_of(experiment, participant),
             protocol=experiment.protocol,
             owed=[(due.key, visit.dollars(due.cents)) for due in owed],
             removed_pay=cents(experiment.protocol.pay.ended.get("removed", 0)),

@@ -1,0 +1,1 @@
+"""Texts of the pages for participants: languages, Markdown, images and page templates."""

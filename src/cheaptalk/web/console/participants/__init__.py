@@ -1,0 +1,1 @@
+"""Pages of a study's participants: recruitment, monitoring, live control and payments."""
