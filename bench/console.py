@@ -1,4 +1,4 @@
-"""Response times of the console for a study with 5,000 participants and 100,000 matches."""
+"""Response times of the console: 5,000 participants with 100,000 matches, and 500 live ones."""
 
 import asyncio
 import tempfile
@@ -33,6 +33,14 @@ STUDY: dict[str, Any] = {
         "pay": {"base": 1, "bonus": [{"rate": 0.01}]},
     },
 }  # fmt: skip
+LIVE = 500
+"""Live participants, half of whom read the first page while the others play."""
+LIVE_STUDY: dict[str, Any] = {
+    "name": "live", "instances": LIVE, "pairing": [["people", "bot"]],
+    "games": [{"game": "bargaining", "fixed": {"horizon": 4, "money": 100}}],
+    "players": {"people": {"person": "browser"}, "bot": "random"},
+    "people": {"path": [{"consent": "We play."}, {"games": {"max": 1}}]},
+}  # fmt: skip
 PASSWORD = "a password of the bench"  # noqa: S105 - for a temporary laboratory
 
 
@@ -43,19 +51,25 @@ def rows() -> Iterator[Row]:
         (folder / "large.yaml").write_text(yaml.safe_dump(STUDY, sort_keys=False))
         _fill(folder / "large.sqlite")
         seconds = asyncio.run(_load_times(folder))
+    live = sorted(seconds.pop("live"))
     size = f"{PEOPLE:,} participants, {PEOPLE * GAMES:,} matches"
     yield Row(f"time to open a study of {size}", seconds.pop("opening")[0], "s", None)
     for page, times in seconds.items():
         p95 = 1000 * sorted(times)[int(0.95 * (len(times) - 1))]
         yield Row(f"load time of the page {page}, p95, {size}", p95, "ms", ("<=", 500),
                   f"first load {1000 * times[0]:.0f} ms")  # fmt: skip
+    yield Row(f"refresh of the table of {LIVE} live participants, p95",
+              1000 * live[int(0.95 * (len(live) - 1))], "ms", ("<=", 100),
+              f"median {1000 * live[len(live) // 2]:.0f} ms")  # fmt: skip
 
 
 async def _load_times(folder: Path) -> dict[str, list[float]]:
     """Return the seconds to open the laboratory and to load each page, by page."""
     began = time.perf_counter()
     with LaboratoryDatabase(folder) as database:
-        database.drafts.create("large", (folder / "large.yaml").read_text(), "owner")
+        for study in (STUDY, LIVE_STUDY):
+            text = yaml.safe_dump(study, sort_keys=False)
+            database.drafts.create(study["name"], text, "owner")
         links = Links(b"the key of the bench is long enough")
         async with Laboratory(folder, database, links) as laboratory:
             seconds = {"opening": [time.perf_counter() - began]}
@@ -68,13 +82,26 @@ async def _load_times(folder: Path) -> dict[str, list[float]]:
                 fields |= {"password": PASSWORD, "again": PASSWORD}
                 await client.post("/console/set-up", data=fields)
                 for tab in ("overview", "participants", "matches", "pay"):
-                    seconds[tab] = [await _timed(client, tab) for _ in range(LOADS)]
+                    seconds[tab] = [await _timed(client, "large", tab) for _ in range(LOADS)]
+                await _admit(laboratory)
+                tab = "participants"
+                seconds["live"] = [await _timed(client, "live", tab) for _ in range(LOADS)]
     return seconds
 
 
-async def _timed(client: httpx.AsyncClient, tab: str) -> float:
+async def _admit(laboratory: Laboratory) -> None:
+    """Launch the live study, and admit its participants, half of whom start to play."""
+    await laboratory.launch("live", yaml.safe_dump(LIVE_STUDY, sort_keys=False))
+    experiment = laboratory.supervisor("live").experiment
+    for number in range(LIVE):
+        person = await experiment.admit(None)
+        if number % 2:
+            await experiment.answer(person, len(person.journey.responses), {"agreed": "yes"})
+
+
+async def _timed(client: httpx.AsyncClient, study: str, tab: str) -> float:
     began = time.perf_counter()
-    response = await client.get(f"/console/studies/large/{tab}")
+    response = await client.get(f"/console/studies/{study}/{tab}")
     assert response.status_code == 200, response.text
     return time.perf_counter() - began
 

@@ -28,7 +28,7 @@ from cheaptalk.web.rooms.seat_sessions import PendingRequest
 MOST_ATTEMPTS = 50
 """Rejected guesses of a page's answers after which the autopilot gives up."""
 RECHECK_SECONDS = 1.0
-"""Maximum time before a waiting participant's page is looked at again."""
+"""Maximum time between two checks of a waiting participant's page."""
 
 
 class GivesUp(CheaptalkError):

@@ -41,8 +41,8 @@ def step_of_row(form: StudyForm, row: str) -> Location | None:
 def render_step(study: Study, location: Location, code: str) -> str | None:
     """Return a step's pages as HTML, one below the other, in the language with a code.
 
-    The result is None if participants see no page that depends on the step's settings alone, as in
-    games, in quizzes about them and in payments.
+    The result is None for steps whose pages depend on what has happened before: games, quizzes
+    about them, and payments.
     """
     protocol = study.people
     steps = {} if protocol is None else _steps(protocol)
