@@ -59,5 +59,5 @@ def lines_of(chat: Iterable[ChatRecord]) -> list[ChatLine]:
 
 def scripted_chat(table: Table) -> list[ChatRecord]:
     """Create records of the lines of a match without models and people."""
-    lines = () if table.chat is None else table.chat.lines
+    lines = table.chat_lines
     return [ChatRecord(line.request, line.actor, line.text, line.after) for line in lines]

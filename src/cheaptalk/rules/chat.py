@@ -139,7 +139,8 @@ def observed(
     """Yield an actor's observations and lines of chat in order.
 
     Args:
-        moments, lines: the numbers of observations and lines to skip.
+        moments: the number of observations to skip.
+        lines: the number of lines of chat to skip.
     """
     position = lines
     for index in range(moments, len(heard) + 1):

@@ -276,7 +276,7 @@ class Game(Value):
     names: dict[str, str] = Field(default_factory=dict)
     """The players' names in prompts, by seat; by default the seat's name."""
 
-    chat: Chat | None = Field(None, exclude_if=_is_absent)
+    chat: Chat | None = Field(default=None, exclude_if=_is_absent)
     """Free chat between the seats, such as before or {when: during, lines: 5}; by default none."""
 
     @model_validator(mode="after")

@@ -270,7 +270,7 @@ class Table:
         The copy is made by replaying the match, which takes as long as the rules do.
         """
         copy = Table(self.game, self.instance, self.chance.seed)
-        lines = () if self.chat is None else self.chat.lines
+        lines = self.chat_lines
         for request, actor, action in self.given:
             copy.repeat_chat(lines, request)
             if action is None:
@@ -280,13 +280,18 @@ class Table:
         copy.repeat_chat(lines, self.requests)
         return copy
 
+    @property
+    def chat_lines(self) -> Sequence[ChatLine]:
+        """The lines of chat so far, in order; empty if the game has no chat."""
+        return () if self.chat is None else self.chat.lines
+
     def repeat_chat(self, lines: Sequence[ChatLine], request: int) -> None:
         """Send the recorded lines that were sent up to a request and not yet repeated.
 
         Raises:
             IllegalAction: the chat is closed, or a line exceeds its limits.
         """
-        for line in lines[len(self.chat.lines) if self.chat else 0 :]:
+        for line in lines[len(self.chat_lines) :]:
             if line.request > request:
                 break
             self.say(line.actor, line.text, line.after)
