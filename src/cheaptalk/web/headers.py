@@ -14,17 +14,18 @@ STATIC_CACHING = "public, max-age=31536000, immutable"
 """Cache-Control of static files, whose URL contains a digest."""
 
 
-def page_headers(style: str, *, frames: bool = False) -> dict[str, str]:
-    """Return headers for pages with an inline style sheet and no content from other sites.
+def page_headers(*styles: str, frames: bool = False) -> dict[str, str]:
+    """Return headers for pages with inline style sheets and no content from other sites.
 
-    ``style`` is the style sheet exactly as it appears in the pages. With ``frames``, the pages may
-    contain frames of this site, and be shown in them.
+    ``styles`` are the style sheets exactly as they appear in the pages. With ``frames``, the pages
+    may contain frames of this site, and be shown in them.
     """
     framing = "'self'" if frames else "'none'"
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    digests = (base64.b64encode(hashlib.sha256(style.encode()).digest()) for style in styles)
+    allowed = " ".join(f"'sha256-{digest.decode()}'" for digest in digests)
     return {
         "Content-Security-Policy": (
-            f"default-src 'none'; script-src 'self'; style-src 'sha256-{digest}'; "
+            f"default-src 'none'; script-src 'self'; style-src {allowed}; "
             "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
             f"frame-src {framing}; frame-ancestors {framing}"
         ),

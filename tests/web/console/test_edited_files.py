@@ -3,7 +3,8 @@
 from cheaptalk.studies.presets import preset_names, preset_text
 from cheaptalk.studies.study import Study
 from cheaptalk.web.console.designs.edited_files import edited_file
-from cheaptalk.web.console.designs.study_form import StudyForm, check_form, filled_form
+from cheaptalk.web.console.designs.posted_form import StudyForm
+from cheaptalk.web.console.designs.study_form import check_form, filled_form
 from cheaptalk.yaml_files import parse_yaml
 
 SHORT = """\
@@ -44,7 +45,7 @@ def test_game_without_settings_and_comments_survive_a_change() -> None:
 def test_changed_step_leaves_the_others_as_written() -> None:
     form = filled_form(parse_yaml(SHORT))
     form.rows["people.path"][0]["text"] = ["Good day"]
-    form.apply("add-people.path", step="debrief")
+    form.apply("add-people.path", "debrief")
     checked = check_form(form)
     edited = edited_file(SHORT, checked.data)
     assert edited.startswith(SHORT.partition("    - consent")[0]), "comments are kept"

@@ -43,6 +43,7 @@ ROLES = {
     ("GET", "/new-study"): Role.RESEARCHER, ("POST", "/new-study"): Role.RESEARCHER,
     ("GET", "/start"): Role.RESEARCHER, ("GET", "/form"): Role.RESEARCHER,
     ("POST", "/form"): Role.RESEARCHER, ("POST", "/form/counts"): Role.RESEARCHER,
+    ("POST", "/form/file"): Role.RESEARCHER,
     ("POST", "/form/cost"): Role.RESEARCHER, ("POST", "/form/preview"): Role.RESEARCHER,
     ("GET", "/study_form.js"): Role.VIEWER,
     ("GET", "/live.js"): Role.VIEWER, ("GET", "/studies/{name}/delete"): Role.RESEARCHER,

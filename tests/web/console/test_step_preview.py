@@ -16,7 +16,7 @@ def test_every_step_outside_games_has_a_preview() -> None:
     for number, row in enumerate(form.rows["people.path"]):
         location = step_of_row(form, str(number))
         assert location is not None
-        pages[row["kind"][0], row["when"][0]] = render_step(study, location, "en")
+        pages[row["kind"][0], row["around"][0]] = render_step(study, location, "en")
     assert pages["games", ""] is None
     assert "This study examines how people decide in groups." in str(pages["consent", ""])
     assert str(pages["instructions", ""]).count("<article") == 3
@@ -31,11 +31,11 @@ async def test_preview_button_shows_the_unsaved_step(tmp_path: Path) -> None:
         assert token is not None
         fields = dict(form_of(parse_yaml(preset_text("trust"))).pairs())
         fields |= {"csrf": token[1], "preview-language": "de", "step": "0"}
-        fields |= {"people.path.0.text": "text: {en: Hello, de: Guten Tag}"}
+        fields |= {"people.path.0.text": "Hello", "people.path.0.text.de": "Guten Tag"}
         page = await browser.client.post(f"{ROOT}/form/preview", data=fields)
         assert page.status_code == 200
         assert "Guten Tag" in page.text
         assert "Ich stimme zu" in page.text
-        fields["people.path.0.text"] = "text: {placeholder}"
+        fields["people.path.0.text"] = "{placeholder}"
         page = await browser.client.post(f"{ROOT}/form/preview", data=fields)
         assert page.status_code == 422

@@ -23,13 +23,13 @@ from cheaptalk.studies.plans.plan import plan
 from cheaptalk.studies.presets import preset_names, preset_text, study_of
 from cheaptalk.studies.study import GameGrid, Study
 from cheaptalk.web.console.designs.fields import Field, fields_of
-from cheaptalk.web.console.designs.rows import STEP_TEMPLATES
+from cheaptalk.web.console.designs.posted_form import StudyForm
+from cheaptalk.web.console.designs.step_rows import STEP_TEMPLATES
 from cheaptalk.web.console.designs.study_forecast import CostEstimator, size_of
 from cheaptalk.web.console.designs.study_form import (
     STUDY,
     CheckedForm,
     NotExpressible,
-    StudyForm,
     check_form,
     filled_form,
     form_of,
@@ -54,8 +54,9 @@ def player(number: int, kind: str, name: str = "", **fields: str) -> Texts:
     return {f"players.{number}.{key}": text for key, text in fields.items()}
 
 
-def step(number: int, kind: str, text: str = "", when: str = "") -> Texts:
-    fields = {"kind": kind, "when": when, "text": text}
+def step(number: int, kind: str, around: str = "", **texts: str) -> Texts:
+    fields = {"kind": kind, "around": around}
+    fields |= {name.replace("__", "."): text for name, text in texts.items()}
     return {f"people.path.{number}.{key}": value for key, value in fields.items()}
 
 
@@ -262,25 +263,33 @@ def test_added_steps_can_be_moved_past_the_games() -> None:
     sent = form({})
     path = sent.rows["people.path"]
     for kind in STEP_TEMPLATES:
-        sent.apply("add-people.path", step=kind)
+        sent.apply("add-people.path", kind)
     assert built(sent).people is not None
     kinds = [row["kind"] for row in path]
     assert kinds == [[kind] for kind in STEP_TEMPLATES]
     quiz, place = kinds.index(["quiz"]), kinds.index(["games"])
-    assert path[quiz]["when"] == ["after"]
+    assert path[quiz]["around"] == ["after"]
     assert sent.apply(f"up-people.path.{quiz}") == f"people.path.{place}"
-    assert (path[place]["kind"], path[place]["when"]) == (["quiz"], ["before"])
-    assert [*check_form(sent).problems] == [f"people.path.{place + 1}.text"], "it follows a game"
+    assert (path[place]["kind"], path[place]["around"]) == (["quiz"], ["before"])
+    assert [*check_form(sent).problems] == [f"people.path.{place + 1}"], "it follows a game"
     sent.apply(f"down-people.path.{place}")
-    assert (path[place]["when"], path[place + 1]["when"]) == ([""], ["after"])
-    assert sent.apply("add-people.path", step="survey") == f"people.path.{len(kinds) - 1}"
+    assert (path[place]["around"], path[place + 1]["around"]) == ([""], ["after"])
+    assert sent.apply("add-people.path", "survey") == f"people.path.{len(kinds) - 1}"
     assert path[-1]["kind"] == ["debrief"]
     sent.apply("remove-people.path.0")
     assert path[0]["kind"] == kinds[1]
 
 
 MONEY, DISCOUNTS = "games.0.values.money", "games.0.values.discounts"
-GAMES = step(0, "games")
+GAMES, ITEM = step(0, "games"), "people.path.1.items.0"
+
+
+def question(kind: str, **settings: str) -> Texts:
+    fields = {"name": "a", "ask": "?", "answer.kind": kind}
+    fields |= {f"answer.{name}": text for name, text in settings.items()}
+    return {**GAMES, **step(1, "survey"), **{f"{ITEM}.{key}": v for key, v in fields.items()}}
+
+
 NOTATIONS = ("1_0", "017", "0x10", "1:30", "nan", ".nan", ".inf", "inf")
 BAD: list[tuple[Texts, str, str]] = [
     ({"name": "two words"}, "name", "is not a valid name"),
@@ -296,18 +305,42 @@ BAD: list[tuple[Texts, str, str]] = [
     ({"models": "{temperatur: 1}"}, "models", 'did you mean "temperature"'),
     ({"models": "warm"}, "models", "is not a mapping of settings"),
     ({"unanswered.refused": "shrug"}, "unanswered.refused", "keep"),
-    ({**GAMES, **step(1, "consent")}, "people.path.1.text", "text"),
-    ({**GAMES, **step(1, "consnt", "x")}, "people.path.1.text", "consent"),
-    ({**GAMES, **step(1, "survey", "items: [{nam: a}]")}, "people.path.1.text", "name"),
+    ({**GAMES, **step(1, "consent")}, "people.path.1.text", "missing"),
+    ({**GAMES, **step(1, "consnt")}, "people.path.1", "consent"),
     (
-        {**GAMES, **step(1, "survey", "items: [{nam: a}]", "after")},
-        "people.path.1.text",
-        'items.0: unknown key "nam"',
+        {**GAMES, **step(1, "survey", items__0__name="A a", items__0__ask="?")},
+        f"{ITEM}.name",
+        "is not a valid item",
+    ),
+    (
+        {**GAMES, **step(1, "survey", "after", items__0__name="A a", items__0__ask="?")},
+        f"{ITEM}.name",
+        "is not a valid item name",
+    ),
+    (question("choices", options="one"), f"{ITEM}.answer.options", "at least 2 items"),
+    (question("number", min="ten"), f"{ITEM}.answer.min", "a number"),
+    (question("number", min="5", max="1"), f"{ITEM}.answer.kind", "must be below the maximum"),
+    (question("chioces"), f"{ITEM}.answer.kind", "is not a kind of answer"),
+    (question("ranking", rows="one\nOne"), f"{ITEM}.answer.rows", "two texts have the name"),
+    (
+        question("choices", **{"options": "yes\nno", "options.de": "ja"}),
+        f"{ITEM}.answer.options",
+        "2 lines in en, 1 line in de",
+    ),
+    (
+        {**question("text"), f"{ITEM}.when.0.question": "a", f"{ITEM}.when.0.value": ""},
+        f"{ITEM}.when",
+        "the name of a question and a value",
+    ),
+    (
+        {**GAMES, "people.path.0.design": "between", "people.path.0.treatments.0.key": ""},
+        "people.path.0.treatments.0.key",
+        "enter a name",
     ),
     ({**GAMES, **step(1, "games")}, "people.path", "exactly one step"),
     ({"people.title": "Money"}, "people.path", "add the steps"),
     ({"people.pay.base": "much", **GAMES}, "people.pay.base", "a number"),
-    ({"people.pay.bonus": "- rat: 1", **GAMES}, "people.pay.bonus", '"rate"'),
+    ({"people.pay.bonus.0.rate": "", **GAMES}, "people.pay.bonus.0.rate", "is missing"),
     ({"sample": "many", "pairing": "all"}, "sample", "whole number"),
     ({"sample": "999999", "pairing": "all"}, "sample", "only 4 are possible"),
     ({"pairing": "listed"}, "seatings", "is not a pairing"),
@@ -450,7 +483,7 @@ class PostedForm(HTMLParser):
 
 
 def submit(client: TestClient, sent: StudyForm, deed: str = "check", to: str = "/form") -> str:
-    rows = {"do": deed, "new-game": "negotiation", "new-step": "survey"}
+    rows = {"do": deed, "new-games": "negotiation", "new-people.path": "survey"}
     pairs = [("csrf", csrf(client)), *sent.pairs(), *rows.items()]
     return client.post(to, content=urlencode(pairs), headers=FORM).text
 
@@ -475,7 +508,9 @@ def test_page_with_problems_keeps_the_input(client: TestClient) -> None:
     )
     page = submit(client, sent)
     received = nonblank(StudyForm.read(PostedForm(page).pairs))
-    assert {pair for pair in received if not pair[0].startswith(("csrf", "new-"))} == nonblank(sent)
+    assert {
+        pair for pair in received if not pair[0].startswith(("csrf", "new-", "file"))
+    } == nonblank(sent)
     problems = check_form(sent).problems
     assert len(problems) == 4
     for name in map(re.escape, problems):
@@ -488,7 +523,7 @@ def test_rows_can_be_added_and_removed_without_a_script(client: TestClient) -> N
     for deed, focus in (
         ("add-games", 'id="f-games.1.values.scale"'),
         ("add-players", 'id="f-players.2.kind"'),
-        ("add-people.path", 'id="f-people.path.0.text"'),
+        ("add-people.path", None),
         ("remove-players.0", None),
         ("remove-games.0", None),
         ("remove-games.9", None),
@@ -581,8 +616,9 @@ def test_arbitrary_forms_can_be_rendered(pairs: list[tuple[str, str]], on_top: b
 
 
 def test_copied_step_follows_the_original() -> None:
-    sent = form({**step(0, "survey", "items: [{name: a, ask: '?'}]"), **step(1, "games")})
+    item = {"items__0__name": "a", "items__0__ask": "?"}
+    sent = form({**step(0, "survey", **item), **step(1, "games")})
     assert sent.apply("copy-people.path.0") == "people.path.1"
-    kinds = [(row["kind"], row["text"]) for row in sent.rows["people.path"]]
+    kinds = [(row["kind"], row.get("items.0.ask")) for row in sent.rows["people.path"]]
     assert kinds[0] == kinds[1]
     assert kinds[2][0] == ["games"]

@@ -48,13 +48,16 @@ class Item(Value):
         correct: the correct answers; empty if every answer is accepted.
         feedback: text after a wrong answer.
         message: text after an inadmissible answer; by default, a standard text.
+        optional: whether participants may leave the question unanswered.
     """
 
     name: str
     ask: Words
     answer: SerializeAsAny[Answer] = Text()
     when: When = Field(default_factory=dict)
-    correct: list[str] | dict[str, str] = Field(default_factory=list)
+    correct: list[str] | dict[str, str] = Field(
+        default_factory=list, json_schema_extra={"widget": "lines"}
+    )
     feedback: Words = ""
     message: Words = ""
     optional: bool = False

@@ -17,7 +17,7 @@ from cheaptalk.rules.errors import Location, shown
 from cheaptalk.rules.registry import Registry, is_function
 from cheaptalk.studies.people.conditions import When, has_parameters
 from cheaptalk.studies.people.items import Item, distinct, pages_of
-from cheaptalk.studies.people.page_texts.texts import CONTENT, Words, in_languages
+from cheaptalk.studies.people.page_texts.texts import CONTENT, LONG, Prose, Words, in_languages
 from cheaptalk.studies.people.schedules import Design, Matching, Roles
 from cheaptalk.styles.writing import Writing
 
@@ -72,7 +72,7 @@ class Consent(Step):
     kind = "consent"
     shorthand = "text"
 
-    text: Words
+    text: Prose
     statements: list[Words] = Field(default_factory=list)
 
 
@@ -98,7 +98,7 @@ class Instructions(Step):
     kind = "instructions"
     shorthand = "pages"
 
-    pages: list[Words] = Field(default_factory=list)
+    pages: list[Prose] = Field(default_factory=list)
     game: bool = False
     code_word: str | None = None
     on_fail: Failing = "failed_attention"
@@ -176,7 +176,7 @@ class Survey(Step):
     kind = "survey"
     shorthand = "items"
 
-    text: Words = ""
+    text: Prose = ""
     items: Annotated[list[Item], Field(min_length=1)]
 
 
@@ -192,7 +192,7 @@ class CustomPage(Step):
     kind = "page"
     shorthand = "template"
 
-    template: Annotated[str | dict[str, str], CONTENT]
+    template: Annotated[str | dict[str, str], CONTENT, LONG]
     items: list[Item] = Field(default_factory=list)
 
 
@@ -202,7 +202,7 @@ class Debrief(Step):
     kind = "debrief"
     shorthand = "text"
 
-    text: Words
+    text: Prose
 
 
 class Payment(Step):
@@ -217,7 +217,7 @@ class Payment(Step):
     kind = "payment"
     shorthand = "text"
 
-    text: Words = ""
+    text: Prose = ""
     once: bool = False
 
 

@@ -30,6 +30,8 @@ CONTENT = _Marker()
 """Marks other contents of pages, such as images, which can be corrected."""
 RECORDED = _Marker()
 """Marks texts that are recorded as answers in the fallback language, and can't change in it."""
+LONG = _Marker()
+"""Marks texts of several paragraphs."""
 ADJUSTABLE = _Marker()
 """Marks settings that can change at any time, such as the number of places."""
 
@@ -52,6 +54,10 @@ def _check(words: str | dict[str, str]) -> str | dict[str, str]:
 
 Words: TypeAlias = Annotated[str | dict[str, str], AfterValidator(_check), MARKER]
 """A text for participants, or a mapping from language code to text."""
+
+
+Prose: TypeAlias = Annotated[Words, LONG]
+"""A text of several paragraphs for participants, in Markdown."""
 
 
 def in_language(words: str | Mapping[str, str], code: str) -> str:

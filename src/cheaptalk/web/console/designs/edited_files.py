@@ -4,11 +4,20 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
+from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.study import Study
 from cheaptalk.web.console.designs.study_form import FormReader, form_of, is_same_study
 from cheaptalk.web.console.designs.yaml_edits import same, with_data
 from cheaptalk.web.laboratory.library import with_contents
 from cheaptalk.yaml_files import as_block, parse_yaml
+
+
+def current_file(text: str, data: dict[str, Any], laboratory: Path | None = None) -> str:
+    """Return a study file with a valid form's data, with as much as possible of an earlier text."""
+    try:
+        return edited_file(text, data, laboratory) if text.strip() else as_block(data)
+    except (CheaptalkError, ValueError):  # the earlier text is not a study
+        return as_block(data)
 
 
 def edited_file(text: str, data: dict[str, Any], laboratory: Path | None = None) -> str:

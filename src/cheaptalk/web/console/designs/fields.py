@@ -4,7 +4,17 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import UnionType
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
@@ -13,13 +23,23 @@ from pydantic_core.core_schema import CoreSchema
 from cheaptalk.field_docs import attribute_docs, legal_values
 from cheaptalk.rules import field_meanings
 from cheaptalk.rules.errors import CheaptalkError, shown
+from cheaptalk.studies.people.answers import Answer, Scale
+from cheaptalk.studies.people.conditions import When
+from cheaptalk.studies.people.page_texts.texts import LONG, MARKER, marked, markers, of_members
+from cheaptalk.studies.people.steps import Step
 from cheaptalk.text import capital
 from cheaptalk.web.typed_numbers import COMPUTED
 from cheaptalk.yaml_files import as_block, as_yaml, default_text, parse_yaml
 
 T = TypeVar("T")
-FieldKind: TypeAlias = Literal["text", "area", "number", "choice", "lines", "yaml", "group"]
-"""A text, a long text, a number, one of several options, one text per line, YAML, or fields."""
+FieldKind: TypeAlias = Literal[
+    "text", "area", "number", "choice", "lines", "yaml", "group", "words", "prose", "options",
+    "rows", "conditions", "answer", "list", "mapping",
+]  # fmt: skip
+"""The notation of a value: a text, a long text, a number, one of several options, one text per
+line, or YAML; a group of fields; short or long texts by language; short texts, or texts by name,
+one per line and by language; conditions on answers; a kind of answer; or members of a list or
+mapping."""
 BLANK = "''"
 """Notation of an empty text that differs from the default."""
 YAML = ("{", "[", "'{", "'[")
@@ -68,6 +88,16 @@ class Field(NamedTuple):
     fields: "tuple[Field, ...]" = ()
 
     @property
+    def is_optional(self) -> bool:
+        """Whether a group is missing by default, and not the same as without any settings."""
+        return self.kind == "group" and self.default == "null"
+
+    @property
+    def has_single_members(self) -> bool:
+        """Whether the members of a list are single values without names."""
+        return self.kind in ("list", "mapping") and [part.name for part in self.fields] == [""]
+
+    @property
     def placeholder(self) -> str:
         """The default value, unless it is empty or missing."""
         return self.default if self.default not in EMPTY else ""
@@ -80,7 +110,7 @@ class Field(NamedTuple):
         match self.kind:
             case "text" | "area" if not text.startswith(YAML) and text != BLANK:
                 return text
-            case "lines":
+            case "lines" if not text.startswith(YAML):
                 return [line.strip() for line in text.splitlines() if line.strip()]
             case "number":
                 return single_number(text)
@@ -146,9 +176,7 @@ def fields_of(model: type[BaseModel]) -> dict[str, Field]:
     for name, info in model.model_fields.items():
         spec = properties.get(name, {})
         field = _field(name, info.title, spec, definitions)
-        group = _settings_model(info.annotation)
-        if group is not None:
-            field = field._replace(kind="group", fields=tuple(fields_of(group).values()))
+        field = _nested(field, marked(info))
         text = meanings.get(name, "")
         meaning = text[:1].upper() + text[1:]
         fields[name] = field._replace(meaning=meaning, default=default_text(info))
@@ -169,8 +197,38 @@ class _LenientSchema(GenerateJsonSchema):
         return {}
 
 
+def _nested(field: Field, annotation: Any) -> Field:
+    """Return the field with its kind and members, if it is a text by language or has members."""
+    marks = markers(annotation)
+    if LONG in marks or MARKER in marks:
+        return field._replace(kind="prose" if LONG in marks else "words")
+    if annotation == When:
+        return field._replace(kind="conditions")
+    model = _settings_model(annotation)
+    if model is not None:
+        if issubclass(model, Answer) and model is not Scale:
+            return field._replace(kind="answer")
+        return field._replace(kind="group", fields=tuple(fields_of(model).values()))
+    kinds: tuple[tuple[type, FieldKind, FieldKind], ...] = (
+        (list, "list", "options"),
+        (dict, "mapping", "rows"),
+    )
+    for container, kind, texts in kinds:
+        member = of_members(annotation, container)
+        marks, model = markers(member), _settings_model(member)
+        if MARKER in marks and LONG not in marks:
+            return field._replace(kind=texts)
+        if LONG in marks:
+            return field._replace(kind=kind, fields=(Field("", "", "prose"),))
+        if model is not None and not issubclass(model, Step):
+            return field._replace(kind=kind, fields=tuple(fields_of(model).values()))
+    return field
+
+
 def _settings_model(annotation: Any) -> type[BaseModel] | None:
     """Return the model of a nested mapping of settings, which may be optional."""
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
     options = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else [annotation]
     models = [kind for kind in options if isinstance(kind, type) and issubclass(kind, BaseModel)]
     rest = [kind for kind in options if kind not in models and kind is not type(None)]

@@ -1,16 +1,13 @@
-"""Rows of the study form: games, players, and the steps of participants."""
+"""Rows of the study form: games and players."""
 
-import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from cheaptalk.players.seats import SEATS, entry_of, labelled
-from cheaptalk.rules import counted, get_game, suggest
-from cheaptalk.rules.errors import Location, shown
+from cheaptalk.rules import get_game, suggest
+from cheaptalk.rules.errors import shown
 from cheaptalk.studies.factors import CROSS
-from cheaptalk.studies.people.steps import STEPS, Games, Step, read_step, write_step
 from cheaptalk.studies.study import GameGrid
 from cheaptalk.web.console.designs.fields import (
     Field,
@@ -21,12 +18,8 @@ from cheaptalk.web.console.designs.fields import (
     listed_values,
 )
 from cheaptalk.web.console.designs.pairings import pairing_data, pairing_texts
-from cheaptalk.yaml_files import as_yaml, parse_yaml, read_yaml
+from cheaptalk.yaml_files import as_yaml
 
-STEP_TEMPLATES: Mapping[str, str] = read_yaml(Path(__file__).with_name("step_templates.yaml"))
-"""Initial text of a new step, by kind."""
-AROUND = ("before", "after")
-"""Times at which a step can occur repeatedly: before or after each game."""
 GRID_FIELDS = [
     field
     for name, field in fields_of(GameGrid).items()
@@ -47,8 +40,6 @@ MULTI_NAME_KINDS = ("policies",)
 """Kinds of players with several names."""
 KINDS_WITHOUT_NAME = ("person", "strategies", *MULTI_NAME_KINDS)
 """Kinds of players whose default label is their kind."""
-LONGEST_SUMMARY = 60
-"""Maximum characters of a step's summary."""
 SETTINGS = Field("settings", "Settings", "yaml")
 
 
@@ -158,123 +149,3 @@ def player_row(label: str, written: object) -> Row:
         text = field.text(settings.pop(field.name, None))
         row[field.name] = [text.removeprefix("strategy: ")]
     return row | {"settings": [SETTINGS.text(settings)]}
-
-
-def path_data(rows: Sequence[Row], problems: Problems) -> tuple[list[Any], dict[Location, int]]:
-    """Return the steps in the format of a study file, and the row of each step by location."""
-    path: list[dict[str, Any]] = []
-    places: dict[Location, int] = {}
-    around: dict[str, list[Any]] = {name: [] for name in AROUND}
-    games = sum(
-        last_text(row, "kind") != Games.kind and last_text(row, "when") not in AROUND
-        for row in rows[: _position(rows)]
-    )
-    for number, row in enumerate(rows):
-        kind, when = last_text(row, "kind"), last_text(row, "when")
-        repeated = when in around and kind != Games.kind
-        steps = around[when] if repeated else path
-        place = (games, when, len(steps)) if repeated else (len(path),)
-        places["people", "path", *place] = number
-        step = problems.read(f"people.path.{number}.text", partial(_step, kind, row))
-        steps.append({kind: step})
-    for step in path:
-        if isinstance(step.get(Games.kind), dict):
-            step[Games.kind] |= {name: steps for name, steps in around.items() if steps}
-    return path, places
-
-
-def _position(rows: Sequence[Row]) -> int:
-    """Return the number of the row with the games."""
-    kinds = [last_text(row, "kind") for row in rows]
-    return kinds.index(Games.kind) if Games.kind in kinds else len(rows)
-
-
-def _step(kind: str, row: Row) -> Any:
-    text = last_text(row, "text")
-    step_type = STEPS.get(kind)
-    textual = step_type is not None and step_type.shorthand == "text"
-    try:
-        settings = parse_yaml(text) if text.strip() else {}
-    except ValueError:
-        if textual:
-            return text.strip()
-        raise
-    is_settings = (
-        isinstance(settings, dict)
-        and step_type is not None
-        and {*settings} & {*step_type.model_fields, "en"}
-    )
-    if textual and settings and not is_settings:
-        return text.strip()
-    if kind == Games.kind and not isinstance(settings, dict):
-        return {Games.shorthand: settings}
-    return settings
-
-
-def path_rows(path: Sequence[Any], when: str = "") -> Iterator[Row]:
-    """Yield the rows of a study file's steps; :func:`path_data` is the inverse."""
-    for written in path:
-        step: Step = read_step(written)
-        settings = write_step(step)[step.kind]
-        around = {name: settings.pop(name, []) for name in AROUND}
-        text = settings.get("text")
-        is_text = step.shorthand == "text" and [*settings] == ["text"] and isinstance(text, str)
-        yield from path_rows(around["before"], "before")
-        yield {
-            "kind": [step.kind],
-            "when": [when],
-            "text": [str(text) if is_text else SETTINGS.text(settings)],
-        }
-        yield from path_rows(around["after"], "after")
-
-
-def place_steps(rows: Sequence[Row], moved: Sequence[int]) -> None:
-    """Let moved steps that occur at each game occur before or after it, as their place says."""
-    games = _position(rows)
-    for number in moved:
-        if last_text(rows[number], "when"):
-            rows[number]["when"] = ["before" if number < games else "after"]
-
-
-def summary_of_step(row: Row) -> list[str]:
-    """Return the extent of a step and its names, or the beginning of its text.
-
-    >>> summary_of_step({"kind": ["survey"], "text": ["items: [{name: a}, {name: b}]"]})
-    ['2 questions']
-    >>> summary_of_step({"kind": ["debrief"], "text": ["Thank you.\\n\\nThe study is over."]})
-    ['Thank you.']
-    """
-    settings = Problems().read("", partial(_step, last_text(row, "kind"), row))
-    if isinstance(settings, Mapping):
-        parts = [
-            counted(len(settings[name]), noun)
-            for name, noun in (("pages", "page"), ("items", "question"))
-            if isinstance(settings.get(name), list)
-        ]
-        parts += [str(settings[name]) for name in ("name", "design") if settings.get(name)]
-        treatments = settings.get("treatments")
-        if isinstance(treatments, Mapping):
-            parts.append(", ".join(map(str, treatments)))
-        if parts:
-            return parts
-        settings = settings.get("title") or settings.get("text") or ""
-    text = settings if isinstance(settings, str) else ""
-    first = text.strip().partition("\n")[0]
-    short = first if len(first) <= LONGEST_SUMMARY else f"{first[:LONGEST_SUMMARY]}…"
-    return [short] if short else []
-
-
-def about_step(kind: str) -> str:
-    """Return a description of a step kind."""
-    doc = inspect.cleandoc(STEPS[kind].__doc__ or "") if kind in STEPS else ""
-    return " ".join(doc.partition("\n\n")[0].split())
-
-
-def settings_of_step(kind: str) -> str:
-    """Return the names of a step kind's settings, separated by commas."""
-    if kind not in STEPS:
-        return ""
-    shared = ["name", "once"] if STEPS[kind] is Games else ["name", "once", "when"]
-    fields = STEPS[kind].model_fields
-    names = [name for name in fields if name not in (*AROUND, *shared, "when")]
-    return ", ".join(names + shared)

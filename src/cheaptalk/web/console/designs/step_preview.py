@@ -24,7 +24,8 @@ from cheaptalk.studies.people.steps import (
     located_steps,
 )
 from cheaptalk.studies.study import Study
-from cheaptalk.web.console.designs.study_form import FormReader, StudyForm
+from cheaptalk.web.console.designs.posted_form import StudyForm
+from cheaptalk.web.console.designs.study_form import FormReader
 from cheaptalk.web.participants.admission.entry import FOLDER, PAGE_STYLE
 from cheaptalk.web.participants.texts import PageTexts, day_text, plain_prose
 from cheaptalk.web.rooms.languages import Language, languages

@@ -1,18 +1,20 @@
 """Editor in which researchers create, copy and change studies with a form."""
 
 import asyncio
+import hashlib
 import re
 
-from fastapi.responses import FileResponse, HTMLResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 from markupsafe import Markup
 
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.estimates.estimate import Estimate
 from cheaptalk.studies.presets import preset_text
 from cheaptalk.studies.study import StudyError
-from cheaptalk.web.console.authentication import Authentication, CurrentVisit, Visit
+from cheaptalk.web.console.authentication import STYLE, Authentication, CurrentVisit, Visit
 from cheaptalk.web.console.designs import study_form_page
-from cheaptalk.web.console.designs.edited_files import edited_file
+from cheaptalk.web.console.designs.edited_files import current_file
+from cheaptalk.web.console.designs.posted_form import StudyForm
 from cheaptalk.web.console.designs.step_preview import render_step, step_of_row
 from cheaptalk.web.console.designs.study_forecast import (
     CostEstimator,
@@ -22,7 +24,6 @@ from cheaptalk.web.console.designs.study_forecast import (
 from cheaptalk.web.console.designs.study_form import (
     CheckedForm,
     NotExpressible,
-    StudyForm,
     check_form,
     filled_form,
 )
@@ -30,12 +31,12 @@ from cheaptalk.web.console.errors import sentence, status_of
 from cheaptalk.web.console.preview_pages import settings_page
 from cheaptalk.web.console.study_pages import check_design, conflict_page
 from cheaptalk.web.headers import page_headers
-from cheaptalk.web.laboratory.drafts import BadName, Conflict, Draft, Taken
+from cheaptalk.web.laboratory.drafts import BadName, Conflict, Taken
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.participants.admission.entry import PAGE_STYLE
 from cheaptalk.web.rooms.languages import Language, languages
-from cheaptalk.yaml_files import as_block, parse_yaml
+from cheaptalk.yaml_files import parse_yaml
 
 COST_TIMEOUT = 20.0
 """Seconds to wait for a cost estimate before the page says that it is still being computed."""
@@ -43,6 +44,14 @@ FORM = "/form"
 ORIGIN = re.compile("(.+)/([0-9]{1,9})")
 """Name and version of the draft that is being edited; a new study has no origin."""
 ORIGIN_FIELD = Markup('<input type="hidden" name="origin" value="{}">')
+SHOWN = "file-shown"
+"""Name of the field with the digest of the study file that the page shows."""
+SHOWN_FIELD = Markup('<input type="hidden" name="file-shown" value="{}">')
+
+
+def digest(text: str) -> str:
+    """Return a short digest of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class StudyEditor:
@@ -60,6 +69,7 @@ class StudyEditor:
         authentication.add_page("/study_form.js", self.script, Role.VIEWER)
         authentication.add_action(FORM, self.submit, Role.RESEARCHER, repeating=True)
         authentication.add_action(f"{FORM}/preview", self.preview, Role.RESEARCHER, repeating=True)
+        authentication.add_action(f"{FORM}/file", self.file, Role.RESEARCHER, repeating=True)
         authentication.add_action(f"{FORM}/counts", self.counts, Role.RESEARCHER, repeating=True)
         authentication.add_action(f"{FORM}/cost", self.cost, Role.RESEARCHER, repeating=True)
 
@@ -92,50 +102,64 @@ class StudyEditor:
                 return visit.go(f"/studies/{draft.name}/design", notice, reason=why)
             problem = visit.text(notice) % {"reason": why}
             return visit.render("new_study.html.jinja", name="", text=text, problem=problem)
-        return self._form(visit, check_form(form, self.folder), origin)
+        return self._form(visit, check_form(form, self.folder), origin, file=text)
 
     async def submit(self, visit: CurrentVisit) -> Response:
-        """Process a submitted study form: change its rows, check it, or save the study."""
-        fields, action = StudyForm.read(visit.pairs), visit.form.get("do", "")
-        origin = visit.form.get("origin", "")
-        focus = fields.apply(action, visit.form.get("new-game", ""), visit.form.get("new-step", ""))
-        checked = await asyncio.to_thread(check_form, fields, self.folder)
+        """Process a submitted study form: change its lists, check it, or save the study."""
+        action, origin = visit.form.get("do", ""), visit.form.get("origin", "")
+        checked, file, focus = await asyncio.to_thread(self._posted, visit, action)
         if action == "save" and checked.study is not None:
             try:
-                return await asyncio.to_thread(self._save, visit, checked, origin)
+                return await asyncio.to_thread(
+                    self._save, visit, checked.data["name"], file, origin
+                )
             except (BadName, Taken) as error:
                 checked = checked._replace(problems={"name": sentence(error)})
-                return self._form(visit, checked, origin, status_of(error), "name")
+                return self._form(visit, checked, origin, status_of(error), "name", file=file)
         if action == "preview" and checked.study is not None:
-            name, text = checked.data["name"], as_block(checked.data)
-            return await settings_page(visit, self.laboratory, name, text)
+            return await settings_page(visit, self.laboratory, checked.data["name"], file)
         cost = Markup()
         if action == "estimate" and checked.plan is not None:
             cost = await self._cost(checked, visit.language)
-        return self._form(visit, checked, origin, 422 if checked.problems else 200, focus, cost)
+        status = 422 if checked.problems else 200
+        return self._form(visit, checked, origin, status, focus, cost, file)
 
-    def _save(self, visit: Visit, checked: CheckedForm, origin: str) -> Response:
-        name = checked.data["name"]
+    def _posted(self, visit: Visit, action: str = "") -> tuple[CheckedForm, str, str]:
+        """Return the posted form after an action, its study file, and the field to focus.
+
+        If the study file was edited, it replaces the form.
+        """
+        form = StudyForm.read(visit.pairs)
+        file = visit.form.get("file", "").replace("\r\n", "\n")
+        if visit.form.get(SHOWN, "") not in ("", digest(file)):
+            try:
+                form = filled_form(parse_yaml(file), self.folder)
+            except (CheaptalkError, ValueError) as error:
+                return CheckedForm(form, {}, None, None, {"file": str(error)}), file, "file"
+        added = visit.form.get(f"new-{action.removeprefix('add-')}", "")
+        focus = form.apply(action, added, visit.form.get("to", ""))
+        checked = check_form(form, self.folder)
+        if checked.study is not None:
+            file = current_file(file, checked.data, self.folder)
+        return checked, file, focus
+
+    def _save(self, visit: Visit, name: str, file: str, origin: str) -> Response:
         path = f"/studies/{name}/overview"
         draft = ORIGIN.fullmatch(origin)
         if draft is None or draft[1] != name:
-            self.drafts.create(name, as_block(checked.data), visit.account.name)
+            self.drafts.create(name, file, visit.account.name)
             notice = "%(title)s was saved. Launch it when it is ready."
             return visit.go(path, notice, title=name)
         try:
-            text = self._edited(self.drafts.read(name), int(draft[2]), checked)
-            after = self.drafts.replace(name, text, int(draft[2]), visit.account.name)
+            after = self.drafts.replace(name, file, int(draft[2]), visit.account.name)
         except Conflict as conflict:
             return conflict_page(visit, conflict)
         return visit.go(path, "Version %(version)s was saved.", version=after.version)
 
-    def _edited(self, draft: Draft, version: int, checked: CheckedForm) -> str:
-        """Return the draft's text with the form's changes, if they are changes of this version."""
-        if draft.version != version:
-            return as_block(checked.data)
-        if check_design(draft.name, draft.text, self.folder).problem:
-            return as_block(checked.data)
-        return edited_file(draft.text, checked.data, self.folder)
+    async def file(self, visit: CurrentVisit) -> Response:
+        """Return the study file of a valid form, without status 200 if the form is invalid."""
+        checked, file, _ = await asyncio.to_thread(self._posted, visit)
+        return PlainTextResponse(file, 422 if checked.study is None else 200)
 
     async def counts(self, visit: CurrentVisit) -> Response:
         checked = await asyncio.to_thread(check_form, StudyForm.read(visit.pairs), self.folder)
@@ -185,11 +209,13 @@ class StudyEditor:
         status: int = 200,
         focus: str = "",
         cost: Markup | None = None,
+        file: str = "",
     ) -> Response:
         draft = ORIGIN.fullmatch(origin)
         hidden = visit.csrf_field + (ORIGIN_FIELD.format(origin) if draft else "")
+        hidden += SHOWN_FIELD.format(digest(file))
         form = study_form_page.render_form(
-            checked, visit.link(FORM), hidden, focus, cost or Markup(), visit.language
+            checked, visit.link(FORM), hidden, focus, cost or Markup(), visit.language, file
         )
         heading = (
             visit.text("Edit %(name)s") % {"name": draft[1]} if draft else visit.text("New study")
@@ -199,6 +225,8 @@ class StudyEditor:
     def _page(
         self, visit: Visit, piece: Markup, heading: str, status: int = 200, script: str = ""
     ) -> Response:
-        return visit.render(
+        page = visit.render(
             "study_editor.html.jinja", status, piece=piece, heading=heading, script=script
         )
+        page.headers.update(page_headers(STYLE, PAGE_STYLE))  # those of the previews of steps, too
+        return page

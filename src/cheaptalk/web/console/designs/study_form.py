@@ -6,18 +6,17 @@ and pairings have forms of their own (:mod:`.rows`); all other fields follow fro
 
 import json
 import re
-from collections.abc import Iterable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from math import prod
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from cheaptalk.players import RosterEntry
 from cheaptalk.rules import CheaptalkError, Game
 from cheaptalk.rules.errors import Location, Problem, shown
 from cheaptalk.studies.plans.plan import Plan, plan
 from cheaptalk.studies.study import Study, StudyError
-from cheaptalk.web.console.designs.fields import Field, Problems, Row, fields_of, last_text
+from cheaptalk.web.console.designs.fields import Field, Problems, fields_of, last_text
 from cheaptalk.web.console.designs.pairings import (
     LISTED,
     first_configuration,
@@ -25,30 +24,32 @@ from cheaptalk.web.console.designs.pairings import (
     pairing_texts,
     with_seatings,
 )
+from cheaptalk.web.console.designs.posted_form import GAMES, PLAYERS, StudyForm
 from cheaptalk.web.console.designs.rows import (
-    STEP_TEMPLATES,
     game_data,
     game_row,
     label_of,
-    path_data,
-    path_rows,
-    place_steps,
     player_data,
     player_row,
 )
+from cheaptalk.web.console.designs.settings import SettingsReader, members_texts
+from cheaptalk.web.console.designs.step_rows import PATH, path_data, path_rows
 from cheaptalk.web.laboratory.designs import check_references
 from cheaptalk.web.laboratory.library import with_contents
 
-Pairs: TypeAlias = list[tuple[str, str]]
-"""A posted form: field names and texts, in order."""
-MAX_ROWS = 200
-"""Maximum number of games, players and steps; further rows are ignored."""
-GAMES, PLAYERS, PATH = "games", "players", "people.path"
-ROW = re.compile(rf"({GAMES}|{PLAYERS}|{PATH})\.([0-9]{{1,6}})\.(.{{1,200}})")
-ACTION = re.compile(rf"(add|remove|copy|up|down)-({GAMES}|{PLAYERS}|{PATH})(?:\.([0-9]{{1,6}}))?")
-SPECIAL = (GAMES, PLAYERS, PATH, "pairing")
-"""Names of the fields that have a form of their own."""
-STUDY = fields_of(Study)
+ROWS = (GAMES, PLAYERS, "pairing")
+"""Names of the fields that have a form of their own, besides the steps of participants."""
+
+
+def _study_fields() -> dict[str, Field]:
+    fields = fields_of(Study)
+    people = fields["people"]
+    parts = tuple(part for part in people.fields if part.name != "path")
+    return {**fields, "people": people._replace(fields=parts)}
+
+
+STUDY = _study_fields()
+"""The fields of the form without the steps of participants."""
 MAX_CONFIGURATIONS = 10_000
 """Maximum over all games, because the form is checked after every change."""
 MAX_SEATINGS = 100_000
@@ -159,106 +160,14 @@ def _can_fill(entry: RosterEntry, game: Game, seat: str) -> bool:
         return False
 
 
-class StudyForm:
-    """The texts of the study form, exactly as typed.
-
-    ``texts`` are those outside ``rows``, which contain the games, players and steps.
-    """
-
-    def __init__(self, texts: Row | None = None, **rows: list[Row]) -> None:
-        self.texts = texts or {}
-        self.rows: dict[str, list[Row]] = {GAMES: [], PLAYERS: [], PATH: []} | rows
-
-    @classmethod
-    def read(cls, posted: Iterable[tuple[str, str]]) -> "StudyForm":
-        """Parse a posted form.
-
-        >>> form = StudyForm.read([("name", "pilot"), ("games.7.game", "bargaining")])
-        >>> form.text("name"), form.rows["games"]
-        ('pilot', [{'game': ['bargaining']}])
-        """
-        form = cls()
-        numbered: dict[str, dict[int, Row]] = {kind: {} for kind in form.rows}
-        for name, text in posted:
-            match = ROW.fullmatch(name)
-            row = numbered[match[1]].setdefault(int(match[2]), {}) if match else form.texts
-            row.setdefault(match[3] if match else name, []).append(text.replace("\r\n", "\n"))
-        form.rows = {
-            kind: [rows[number] for number in sorted(rows)][:MAX_ROWS]
-            for kind, rows in numbered.items()
-        }
-        return form
-
-    def pairs(self) -> Pairs:
-        """Return the form as a browser would post it."""
-        rows = [
-            (f"{kind}.{number}.{name}", texts)
-            for kind, rows in self.rows.items()
-            for number, row in enumerate(rows)
-            for name, texts in row.items()
-        ]
-        return [(name, text) for name, texts in (*self.texts.items(), *rows) for text in texts]
-
-    def text(self, name: str) -> str:
-        return last_text(self.texts, name)
-
-    def has(self, *names: str) -> bool:
-        """Return whether any of the named fields or groups of fields is filled in."""
-        return any(
-            key == name or key.startswith(f"{name}.")
-            for name in names
-            for key, texts in self.texts.items()
-            if any(map(str.strip, texts))
-        )
-
-    def apply(self, action: str, game: str = "", step: str = "") -> str:
-        """Add, copy, move or remove a row, as the pressed button requests; ignore other buttons.
-
-        ``action`` is for example ``add-players``, ``remove-games.0`` or ``up-people.path.1``;
-        ``game`` and ``step`` are the game or kind of step to add. Return the row or field to focus,
-        or "".
-        """
-        match = ACTION.fullmatch(action)
-        if match is None:
-            return ""
-        deed, kind = match[1], match[2]
-        rows, number = self.rows[kind], int(match[3] or 0)
-        if deed == "add" and len(rows) < MAX_ROWS:
-            if kind == PLAYERS:
-                rows.append({})
-                return f"{kind}.{len(rows) - 1}.kind"
-            if kind == GAMES and game:
-                rows.append({"game": [game]})
-                return f"{kind}.{len(rows) - 1}"
-            return self._add_step(step) if kind == PATH and step in STEP_TEMPLATES else ""
-        if deed == "copy" and number < len(rows) < MAX_ROWS:
-            rows.insert(number + 1, {name: [*texts] for name, texts in rows[number].items()})
-            return f"{kind}.{number + 1}"
-        if deed == "remove":
-            del rows[number : number + 1]
-        elif deed in ("up", "down") and number < len(rows):
-            target = number + (-1 if deed == "up" else 1)
-            if kind == PATH and 0 <= target < len(rows):
-                rows[number], rows[target] = rows[target], rows[number]
-                place_steps(rows, (number, target))
-                return f"{kind}.{target}"
-        return ""
-
-    def _add_step(self, kind: str) -> str:
-        rows = self.rows[PATH]
-        last = bool(rows) and rows[-1]["kind"] == ["debrief"] and kind != "debrief"
-        number = len(rows) - last
-        when = "after" if kind == "quiz" else ""
-        rows.insert(number, {"kind": [kind], "when": [when], "text": [STEP_TEMPLATES[kind]]})
-        return f"{PATH}.{number}"
-
-
 def form_of(data: Mapping[str, Any]) -> StudyForm:
     """Return the form of a valid study file's data; :class:`FormReader` is the inverse."""
     listed = [{"game": grid} if isinstance(grid, str) else grid for grid in data.get(GAMES) or []]
     data = {**data, GAMES: listed}
     form, games = StudyForm(), listed
-    _fill(form, "", STUDY.values(), data)
+    settings = [field for name, field in STUDY.items() if name not in ROWS]
+    form.texts = {name: [text] for name, text in members_texts(settings, "", data)}
+    form.texts.pop("people", None)
     form.rows[GAMES] = [game_row(grid, data) for grid in games]
     players = data.get(PLAYERS) or {}
     form.rows[PLAYERS] = [player_row(str(label), entry) for label, entry in players.items()]
@@ -268,15 +177,6 @@ def form_of(data: Mapping[str, Any]) -> StudyForm:
     return form
 
 
-def _fill(form: StudyForm, prefix: str, fields: Iterable[Field], data: Any) -> None:
-    for field in fields:
-        name, value = prefix + field.name, (data or {}).get(field.name)
-        if field.kind == "group":
-            _fill(form, f"{name}.", field.fields, value)
-        elif value is not None and name not in SPECIAL:
-            form.texts[name] = [field.text(value)]
-
-
 class FormReader:
     """Reader that extracts the data of a study file from the form, with errors by field."""
 
@@ -284,14 +184,16 @@ class FormReader:
         self.form = form
         self.problems = Problems()
         self.labels: dict[str, int] = {}
-        self.data: dict[str, Any] = self._group("", STUDY.values())
+        self.reader = SettingsReader(self.problems)
+        settings = [field for name, field in STUDY.items() if name not in ROWS]
+        self.data: dict[str, Any] = self.reader.members(settings, form.texts, "", "", ())
         self.data[PLAYERS] = self._players()
         games = form.rows[GAMES]
         self.data[GAMES] = [
             game_data(row, f"{GAMES}.{number}", self.problems) for number, row in enumerate(games)
         ]
         self.data["pairing"] = pairing_data(form.texts, "", self.problems) or "all"
-        path, self.steps = path_data(form.rows[PATH], self.problems)
+        path, self.steps = path_data(form.rows[PATH], self.reader)
         if path:
             self.data["people"] = {**self.data.get("people", {}), "path": path}
         elif "people" in self.data:
@@ -307,18 +209,6 @@ class FormReader:
         unset = {GAMES: [], PLAYERS: {}, "pairing": "all"}
         items = ((name, self.data.get(name)) for name in STUDY)
         self.data = {name: item for name, item in items if item not in (None, unset.get(name))}
-
-    def _group(self, prefix: str, fields: Iterable[Field]) -> dict[str, Any]:
-        data: dict[str, Any] = {}
-        for field in fields:
-            name, value = prefix + field.name, None
-            if field.kind == "group":
-                value = self._group(f"{name}.", field.fields) or None
-            elif name not in SPECIAL:
-                value = self.problems.read(name, partial(field.value, self.form.text(name)))
-            if value is not None:
-                data[field.name] = value
-        return data
 
     def _players(self) -> dict[str, Any]:
         players: dict[str, Any] = {}
@@ -343,21 +233,15 @@ class FormReader:
                 return self._game_field(number, tuple(rest))
             case ("players", str(label), *rest):
                 return self._player_field(label, tuple(rest))
-            case ("people", "path", *_):
-                lengths = range(len(location), 0, -1)
-                step = next((n for n in lengths if location[:n] in self.steps), 0)
-                if step:
-                    return f"{PATH}.{self.steps[location[:step]]}.text", location[step:]
+            case ("people", "path"):
                 return PATH, ()
             case ("pairing", "sample"):
                 return "sample", ()
             case ("pairing", *_):
                 return self._pairing_field(), ()
-        names = [*_names("", STUDY.values())]
-        for length in range(len(location), 0, -1):
-            if (name := ".".join(map(str, location[:length]))) in names:
-                return name, location[length:]
-        return "", location
+        names = self.reader.names
+        length = next((n for n in range(len(location), 0, -1) if location[:n] in names), 0)
+        return (names[location[:length]], location[length:]) if length else ("", location)
 
     def _game_field(self, number: int, location: Location) -> tuple[str, Location]:
         row = self.form.rows[GAMES][number]
@@ -391,9 +275,3 @@ class FormReader:
         games = enumerate(self.form.rows[GAMES])
         listed = (number for number, row in games if row.get("pairing") == [LISTED])
         return next((f"{GAMES}.{number}.seatings" for number in listed), "pairing")
-
-
-def _names(prefix: str, fields: Iterable[Field]) -> Iterable[str]:
-    for field in fields:
-        yield prefix + field.name
-        yield from _names(f"{prefix}{field.name}.", field.fields)

@@ -1,7 +1,7 @@
 """The study form as HTML fragments."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from cheaptalk.rules.registry import GAMES
 from cheaptalk.studies.estimates.amounts import dollars_shown, shown
 from cheaptalk.studies.estimates.estimate import Estimate, budget_warnings
 from cheaptalk.studies.estimates.participants import preview_participants
+from cheaptalk.studies.people.answers import KINDS as ANSWERS
 from cheaptalk.studies.plans.plan import plan
 from cheaptalk.studies.presets import preset_names, study_of
 from cheaptalk.studies.study import Study
@@ -27,16 +28,21 @@ from cheaptalk.styles.languages import SOURCE
 from cheaptalk.text import capital, plain
 from cheaptalk.web.console.designs.fields import Field, Row, fields_of, last_text
 from cheaptalk.web.console.designs.pairings import PAIRINGS
-from cheaptalk.web.console.designs.rows import (
-    GRID_FIELDS,
-    PERSON_FIELDS,
+from cheaptalk.web.console.designs.posted_form import StudyForm
+from cheaptalk.web.console.designs.rows import GRID_FIELDS, PERSON_FIELDS
+from cheaptalk.web.console.designs.settings import COMPARISONS
+from cheaptalk.web.console.designs.step_rows import (
+    ADVANCED,
+    QUESTION_TEMPLATES,
     STEP_TEMPLATES,
+    about_answer,
     about_step,
-    settings_of_step,
+    advanced_settings,
+    step_fields,
     summary_of_step,
 )
 from cheaptalk.web.console.designs.study_forecast import Size, no_estimate_reason, size_of
-from cheaptalk.web.console.designs.study_form import STUDY, CheckedForm, StudyForm
+from cheaptalk.web.console.designs.study_form import STUDY, CheckedForm
 from cheaptalk.web.console.sentences import sentences
 from cheaptalk.web.console.translation import templates
 from cheaptalk.web.rooms.languages import Language, languages
@@ -54,6 +60,13 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Participants": ("people",),
 }
 """Fields by section of the form; the last section, "Size and budget", has all other fields."""
+NOUNS = {
+    "bonus": "bonus rule",
+    "items": "question",
+    "pages": "page",
+    "treatments": "treatment",
+}
+"""Nouns for the members of lists."""
 KINDS = {
     "person": "person in a browser",
     "model": "language model",
@@ -71,10 +84,11 @@ def render_form(
     focus: str = "",
     cost: Markup = EMPTY,
     language: Language = ENGLISH,
+    file: str = "",
 ) -> Markup:
     """Render the study form with the study's size; ``focus`` names a field or row.
 
-    Its size and cost fragments are below its address.
+    ``file`` is the study file. The fragments that change with the form are below its address.
     """
     return _render(
         "study_form.html.jinja",
@@ -82,6 +96,7 @@ def render_form(
         sections=sections(),
         address=address,
         hidden=hidden,
+        file=file,
         focus=focus,
         pairings=PAIRINGS,
         own_pairings={"": "as for the whole study"} | PAIRINGS,
@@ -91,7 +106,11 @@ def render_form(
         person_fields=PERSON_FIELDS,
         grid_fields=GRID_FIELDS,
         step_kinds=list(STEP_TEMPLATES),
+        question_kinds=list(QUESTION_TEMPLATES),
+        comparisons=COMPARISONS,
+        nouns=NOUNS,
         page_languages=list(languages().values()),
+        text_languages=_text_languages(checked.form),
         **counted(checked, cost),
     )
 
@@ -138,13 +157,42 @@ def _templates(language: Language) -> Environment:
         "thousands": language.writing.number,
         "field_title": partial(field_title, language=language),
         "about_step": about_step,
-        "settings_of_step": settings_of_step,
+        "about_answer": about_answer,
+        "step_fields": step_fields,
+        "answer_fields": lambda kind: (
+            list(fields_of(ANSWERS[kind]).values()) if kind in ANSWERS else []
+        ),
+        "later_of_step": lambda kind: ADVANCED,
+        "prefixed": lambda name, prefix: prefix + name,
         "summary_of_step": summary_of_step,
         "about_game": about_game,
         "parameters": parameters,
         "last_text": last_text,
     }
+    environment.tests["named_in"] = is_named
+    environment.globals["later_fields"] = later_fields
     return environment
+
+
+def answer_fields(kind: str) -> list[Field]:
+    """Return the settings of a kind of answer."""
+    return [*fields_of(ANSWERS[kind]).values()] if kind in ANSWERS else []
+
+
+def is_named(name: str, problems: Collection[str]) -> bool:
+    """Return whether a field, or one within it, has a problem."""
+    return any(key == name or key.startswith(f"{name}.") for key in problems)
+
+
+def later_fields(name: str, form: StudyForm) -> tuple[str, ...]:
+    """Return the settings that the form shows on request for the members of a list."""
+    texts, inner = form.at(name)
+    return advanced_settings(last_text(texts, "kind"), inner)
+
+
+def _text_languages(form: StudyForm) -> list[tuple[str, str]]:
+    names = {code: language.name for code, language in languages().items()}
+    return [(code, names.get(code, code)) for code in form.language_codes]
 
 
 def sections() -> dict[str, list[Field]]:
@@ -186,14 +234,29 @@ def field_title(name: str, form: StudyForm, language: Language = ENGLISH) -> str
             names = [] if last == "game" else names
         case ["players", number, last]:
             title, names = f"Player {int(number) + 1}", [last]
-        case ["people", "path", number, _]:
+        case ["people", "path", number, *rest]:
             kind = last_text(form.rows["people.path"][int(number)], "kind")
-            title, names = f"Step {int(number) + 1}", [kind]
-        case ["people", *names]:
-            title = "Participants"
+            title, names = f"Step {int(number) + 1}", [kind, *_numbered(rest)]
+        case ["people", *rest]:
+            title, names = "Participants", _numbered(rest)
         case [first, *names]:
             title = capital(plain(first))
     return ", ".join([_label(title, language), *(_label(plain(name), language) for name in names)])
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """Return the parts of a field's name with the number of a member after its noun.
+
+    >>> _numbered(["items", "0", "ask"])
+    ['question 1', 'ask']
+    """
+    parts: list[str] = []
+    for name in names:
+        if name.isdecimal() and parts:
+            parts[-1] = f"{NOUNS.get(parts[-1], parts[-1])} {int(name) + 1}"
+        else:
+            parts.append(name)
+    return parts
 
 
 def _label(text: str, language: Language) -> str:
