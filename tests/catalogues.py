@@ -40,18 +40,21 @@ from cheaptalk.reports.recipes.parts import RECIPES
 from cheaptalk.rules import game_title, games
 from cheaptalk.rules.game_spec import LANGUAGES, LOCALE
 from cheaptalk.rules.registry import GAMES, OURS
+from cheaptalk.studies.people.answers import KINDS as ANSWERS
 from cheaptalk.studies.people.protocol import Ending
 from cheaptalk.studies.people.steps import PROMPT, STEPS
 from cheaptalk.studies.presets import PRESETS, study_of
 from cheaptalk.studies.status import Stage
-from cheaptalk.text import plain
+from cheaptalk.text import capital, plain
 from cheaptalk.web.console.account_pages import ROLES
 from cheaptalk.web.console.authentication import TABS
 from cheaptalk.web.console.designs.fields import Field, fields_of
 from cheaptalk.web.console.designs.pairings import PAIRINGS
-from cheaptalk.web.console.designs.rows import GRID_FIELDS, PERSON_FIELDS, about_step
+from cheaptalk.web.console.designs.rows import GRID_FIELDS, PERSON_FIELDS
+from cheaptalk.web.console.designs.settings import COMPARISONS
+from cheaptalk.web.console.designs.step_rows import about_answer, about_step, step_fields
 from cheaptalk.web.console.designs.study_form import STUDY
-from cheaptalk.web.console.designs.study_form_page import KINDS, SECTIONS, about_game
+from cheaptalk.web.console.designs.study_form_page import KINDS, NOUNS, SECTIONS, about_game
 from cheaptalk.web.console.sentences import nouns
 from cheaptalk.web.console.translation import HtmlTranslation
 from cheaptalk.web.laboratory.staff import Role
@@ -155,6 +158,9 @@ def _form_texts() -> Iterator[str]:
     yield from (*TABS, *Role, *ROLES.values(), *Stage, *RoomStage)
     yield from map(plain, (*get_args(Ending), *STEPS))
     yield from map(about_step, STEPS)
+    yield from map(about_answer, ANSWERS)
+    yield from (*map(capital, ANSWERS), *map(capital, map(plain, STEPS)))
+    yield from (*COMPARISONS.values(), *NOUNS.values(), "entry", "condition", "game")
     yield from (*SECTIONS, *PAIRINGS.values(), *KINDS.values(), "Size and budget", "paused")
     yield from (study_of(name).description for name in PRESETS if PRESETS.origin(name) == OURS)
     yield from (RECIPES[name].title for name in RECIPES if RECIPES.origin(name) == OURS)
@@ -164,6 +170,10 @@ def _form_texts() -> Iterator[str]:
         if GAMES.origin(name) == OURS:
             fields += fields_of(game_spec.rules).values()
             yield about_game(name)
+    for kind in STEPS:
+        fields += step_fields(kind)
+    for answer in ANSWERS.values():
+        fields += fields_of(answer).values()
     for field in fields:
         yield from _field_texts(field)
 

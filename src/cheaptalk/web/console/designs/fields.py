@@ -45,8 +45,22 @@ BLANK = "''"
 YAML = ("{", "[", "'{", "'[")
 """Starts of texts that are read as YAML, such as texts in several languages."""
 EMPTY = ("null", BLANK, "[]", "{}", "required")
-BOOLEAN_LABELS = {"true": "yes", "false": "no"}
-"""Display texts of boolean values."""
+LABELS = {
+    "ask": "Question",
+    "items": "Questions",
+    "min": "Minimum",
+    "max": "Maximum",
+    "low": "Lowest value",
+    "high": "Highest value",
+    "low_label": "Label of the lowest value",
+    "high_label": "Label of the highest value",
+    "rows": "Entries",
+    "when": "Conditions",
+    "correct": "Correct answers",
+}
+"""Labels of settings whose name is short; titles in the schema have precedence."""
+BOOLEAN_LABELS = {"true": "yes", "false": "no", "null": "none"}
+"""Display texts of boolean and missing values."""
 THOUSANDS = re.compile(r"(?<![\w.,])[0-9]{1,3}(?:,[0-9]{3})+(?![\w.,])")
 """Matches a number with thousands separators, or several numbers."""
 
@@ -242,11 +256,20 @@ def _field(
     keys = resolved.get("propertyNames", {}).get("enum", ())
     options = tuple(map(as_yaml, resolved.get("enum", [])))
     if resolved.get("type") == "boolean":
-        options = tuple(BOOLEAN_LABELS)
+        options = ("true", "false")
     kind = resolved.get("widget") or ("group" if keys else _kind(resolved, options))
     legal = "" if options or keys else legal_values(spec) if spec else "value"
     members = [_field(key, None, resolved["additionalProperties"], definitions) for key in keys]
-    return Field(name, title or capital(name), kind, "", legal, "", options, tuple(members))
+    return Field(
+        name,
+        title or LABELS.get(name) or capital(name),
+        kind,
+        "",
+        legal,
+        "",
+        options,
+        tuple(members),
+    )
 
 
 def _kind(spec: JsonSchemaValue, options: Sequence[str]) -> FieldKind:

@@ -104,7 +104,7 @@ def new_question(kind: str, row: Row) -> Row:
     """Return the texts of a new question for a step."""
     names = {last_text(row, f"items.{n}.name") for n in range(members(row, "items"))}
     number = next(n for n in range(1, len(names) + 2) if f"question_{n}" not in names)
-    item = {"name": f"question_{number}", kind: QUESTION_TEMPLATES[kind]}
+    item = {"name": f"question_{number}", "ask": "New question", kind: QUESTION_TEMPLATES[kind]}
     fields = next(field.fields for field in step_fields("survey") if field.name == "items")
     return {name: [text] for name, text in members_texts(fields, "", item)}
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -16,6 +16,7 @@ from cheaptalk.players.rosters import roster, roster_names
 from cheaptalk.players.seats import SEATS
 from cheaptalk.records.costs import Cost
 from cheaptalk.rules import CheaptalkError, UnknownName, game_title, games, get_game, strategies
+from cheaptalk.rules.game import Chat
 from cheaptalk.rules.registry import GAMES
 from cheaptalk.studies.estimates.amounts import dollars_shown, shown
 from cheaptalk.studies.estimates.estimate import Estimate, budget_warnings
@@ -60,6 +61,8 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Participants": ("people",),
 }
 """Fields by section of the form; the last section, "Size and budget", has all other fields."""
+CHATS = ("null", *get_args(Chat.model_fields["when"].annotation))
+"""Values of a game's chat that the form offers; others are written in the study file."""
 NOUNS = {
     "bonus": "bonus rule",
     "items": "question",
@@ -288,6 +291,7 @@ def parameters(row: Row) -> list[tuple[Field, list[str]]]:
         fields = fields_of(get_game(last_text(row, "game")).rules)
     except UnknownName:
         return []
+    fields = {**fields, "chat": fields["chat"]._replace(kind="choice", options=CHATS)}
     typed = [name.removeprefix("values.") for name in row if name.startswith("values.")]
     names = dict.fromkeys([*(name for name in typed if name in fields), *fields])
     ordered = sorted(names, key=lambda name: name in ("chat", "names"))
