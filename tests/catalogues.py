@@ -54,7 +54,13 @@ from cheaptalk.web.console.designs.rows import GRID_FIELDS, PERSON_FIELDS
 from cheaptalk.web.console.designs.settings import COMPARISONS
 from cheaptalk.web.console.designs.step_rows import about_answer, about_step, step_fields
 from cheaptalk.web.console.designs.study_form import STUDY
-from cheaptalk.web.console.designs.study_form_page import KINDS, NOUNS, SECTIONS, about_game
+from cheaptalk.web.console.designs.study_form_page import (
+    CHATS,
+    KINDS,
+    NOUNS,
+    SECTIONS,
+    about_game,
+)
 from cheaptalk.web.console.sentences import nouns
 from cheaptalk.web.console.translation import HtmlTranslation
 from cheaptalk.web.laboratory.staff import Role
@@ -160,11 +166,11 @@ def _form_texts() -> Iterator[str]:
     yield from map(about_step, STEPS)
     yield from map(about_answer, ANSWERS)
     yield from (*map(capital, ANSWERS), *map(capital, map(plain, STEPS)))
-    yield from (*COMPARISONS.values(), *NOUNS.values(), "entry", "condition", "game")
+    yield from (*COMPARISONS.values(), *NOUNS.values(), "entry", "condition", "game", "step")
     yield from (*SECTIONS, *PAIRINGS.values(), *KINDS.values(), "Size and budget", "paused")
     yield from (study_of(name).description for name in PRESETS if PRESETS.origin(name) == OURS)
     yield from (RECIPES[name].title for name in RECIPES if RECIPES.origin(name) == OURS)
-    yield from ("as for the whole study", "yes", "no")
+    yield from ("as for the whole study", "yes", "no", "none", *CHATS)
     fields = [*STUDY.values(), *PERSON_FIELDS, *GRID_FIELDS]
     for name, game_spec in games().items():
         if GAMES.origin(name) == OURS:
@@ -180,6 +186,9 @@ def _form_texts() -> Iterator[str]:
 
 def _field_texts(field: Field) -> Iterator[str]:
     yield from (field.label, field.meaning)
+    if field.kind == "choice":
+        shown = map(plain, map(field.display_text, field.options))
+        yield from (text for text in shown if text.isascii() and not text.isdecimal())
     for part in field.fields:
         yield from _field_texts(part)
 

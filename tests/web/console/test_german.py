@@ -36,6 +36,9 @@ TEXTS = (
     "Are you there? Type the word “here”.",
     "openai/gpt-4o",
     "out of order",
+    "age: How old are you?",
+    "feedback: Why?",
+    "sum: What is 1 + 1?",
 )
 """Texts of the studies and of models."""
 VALUE = re.compile(
@@ -47,7 +50,7 @@ VALUE = re.compile(
 NAMES = """ada agreed age alice all ann ben bob bot broken cheaptalk damaged deep Deutsch doctor
     draft drop English Español evil failed failures fair feedback finished firm forfeited Français
     Instances instances invalid keep live many mute north of open owner people running south sqlite
-    status store sum tiny USD words
+    status store sum tiny USD words here YAML PROLIFIC PID
 """
 """Names of the laboratory's studies, players, accounts and settings."""
 DATA = {

@@ -166,6 +166,9 @@ def _templates(language: Language) -> Environment:
             list(fields_of(ANSWERS[kind]).values()) if kind in ANSWERS else []
         ),
         "later_of_step": lambda kind: ADVANCED,
+        "shown_as": lambda value, field: (
+            text(plain(field.display_text(value))) if field.kind == "choice" else value
+        ),
         "prefixed": lambda name, prefix: prefix + name,
         "summary_of_step": summary_of_step,
         "about_game": about_game,
