@@ -282,7 +282,7 @@ class Protocol(Value):
         if self.logo and (self.logo not in self.files or suffix_of(self.logo) == TEMPLATE):
             raise LocatedError(
                 f"{shown(self.logo)} is not among the study's images; put it into the folder of "
-                "the study file",
+                "the study file or, in the laboratory, upload it on the page Files",
                 "logo",
             )
         return self
