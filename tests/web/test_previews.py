@@ -87,6 +87,15 @@ async def test_treatment_and_seat_are_as_chosen(seat: str) -> None:
             assert person.ending == "complete"
 
 
+@pytest.mark.parametrize("source", ["open", "code", "prolific", "sona"])
+async def test_previews_are_open_to_anyone(source: str) -> None:
+    recruitment = {"source": source} | ({} if source == "open" else {"invited": ["a1"]})
+    study = people_study(BOT, recruitment=recruitment)
+    async with open_preview(study, PreviewSettings(), ANYWHERE) as preview:
+        (person,) = await to_the_end(preview)
+        assert person.ending == "complete"
+
+
 async def test_texts_mention_the_deadline_of_the_study() -> None:
     """Previews have no time limits, but show texts as participants will read them."""
     study = ct.preset("trust")
