@@ -54,6 +54,15 @@ def capital(name: object) -> str:
     return text[:1].upper() + text[1:]
 
 
+def uncapitalized(title: str) -> str:
+    """Return a title in lower case, except words that start with two capitals.
+
+    >>> uncapitalized("GPT-2 pieces"), uncapitalized("Output tokens")
+    ('GPT-2 pieces', 'output tokens')
+    """
+    return " ".join(word if word[:2].isupper() else word.lower() for word in title.split(" "))
+
+
 def readable(value: object) -> str:
     """Format the value of a parameter, setting or field for display.
 

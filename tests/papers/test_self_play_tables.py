@@ -4,27 +4,32 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import cheaptalk as ct
 from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal
 from cheaptalk.games.deal_or_no_deal.strategies import honest, random
 from cheaptalk.papers.self_play.language import part_count, read_merges, token_counts
-from cheaptalk.papers.self_play.stages import Stage, stage_of
+from cheaptalk.papers.self_play.stages import ShownNumber, Stage, panels, stage_of
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Store
 from cheaptalk.records.imports.importing import GameCollection, ImportedGame, import_matches
-from cheaptalk.reports.recipes.tables import ReportTable
+from cheaptalk.reports.charts.kinds import HIGH, LOW
+from cheaptalk.reports.charts.marks import Line
+from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ReportTable
 from tests.papers.studies import PERSON, recorded_game, report
 
 OBJECTIVES = {"semi-competitive": 0.0, "cooperative": 1.0, "strictly competitive": -1.0}
 
 
-def trained_games() -> Iterator[ImportedGame]:
+def trained_games(*, people: bool = True) -> Iterator[ImportedGame]:
     """Yield games of two iterations in self-play and with people, under each objective."""
     for number in range(72):
         game = DealOrNoDeal(objective=list(OBJECTIVES.values())[number % 3])
         skilled, self_play = number % 2 == 1, number % 4 > 1
+        if not (people or self_play):
+            continue
         decide = honest if skilled else random
         model = ImportedSeat(imported="mine", model=f"gpt-iteration-{10 * skilled}")
         partner = (decide, model) if self_play else (honest, PERSON)
@@ -70,6 +75,36 @@ def test_table_2_has_paper_columns_and_computed_values(store: Store) -> None:
         assert after[f"{column.key}.bold"] == (row["after"] >= row["before"])
     key = "Pareto optimality cooperative with people.printed"
     assert (before[key], after[key]) == (16.3, 38.0)
+
+
+def test_printed_columns_without_computed_values_keep_their_titles(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "alone.sqlite", create=True) as store:
+        import_matches(GameCollection("mine", trained_games(people=False)), store, "trained")
+        table = compute_tables(store, "Before and after", printed="beside")["table-2"]
+    titles = {(column.group, column.title) for column in table.columns}
+    assert ("Agreement", "Semi-Competitive Human, printed") in titles
+    assert not any("with people" in title for _, title in titles)
+    before, _ = table.rows
+    assert before["Agreement semi-competitive with people"] is None
+    assert before["Agreement semi-competitive with people.printed"] == 13.3
+
+
+def test_charts_show_each_player_in_its_own_style() -> None:
+    """Players that are no iterations have different dashes; without iterations, each has a row."""
+    names = [f"player-{number}" for number in range(4)]
+    bounds = {f"own{suffix}": [0.0] * 6 for suffix in (LOW, HIGH)}
+    counts = {f"own{suffix}": [1] * 6 for suffix in (COUNT, CLUSTERS)}
+    frame = pl.DataFrame({
+        "objective": ["self"] * 6, "player": ["i-0", "i-1", *names],
+        "series": ["self-play", "self-play", *names], "iteration": [0, 1, *[None] * 4],
+        "own": [1.0] * 6, **bounds, **counts,
+    })  # fmt: skip
+    number = ShownNumber("own", "score")
+    (chart,) = panels(frame, number, staged=True)
+    lines = [layer for layer in chart.layers if isinstance(layer, Line) and layer.dash]
+    assert len({line.dash for line in lines}) == len(names)
+    (by_player,) = panels(frame.filter(pl.col("iteration").is_null()), number, staged=True)
+    assert set(by_player.y.names) == {*names}
 
 
 def test_table_2_excludes_unselected_lineages(store: Store) -> None:

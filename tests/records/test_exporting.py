@@ -144,7 +144,7 @@ def test_columns_describe_parameters_seats_outcomes_and_metrics(
     assert json.loads(talking["settings_bob"]) == {"model": "acme/talk"}
     games_played = read(mixed / "matches.csv")
     prices = {row["game"]: (row["game_price"], row["price_factor"]) for row in games_played}
-    assert prices["persuasion"] == ("100.0", "")
+    assert prices["persuasion"] == ("100", "")
     assert prices["negotiation"][0] == ""
     assert prices["bargaining"] == ("", "")
 
@@ -174,7 +174,7 @@ def test_outcomes_payoffs_and_metrics_are_columns(store: Store, mixed: Path) -> 
 
 
 def format_number(number: float | None) -> str:
-    return "" if number is None else repr(number)
+    return "" if number is None else repr(int(number) if number % 1 == 0 else number)
 
 
 def test_answers_contain_actions_as_fields_and_json(store: Store, mixed: Path) -> None:
@@ -204,7 +204,7 @@ def test_exported_calls_contain_messages_replies_and_times(models: Path) -> None
     assert offer["reply"] == REPLY["text"]
     assert (offer["kind"], reply["kind"]) == ("repaired", "ok")
     assert (offer["calls"], offer["input_tokens"], offer["output_tokens"]) == ("2", "200", "40")
-    assert (offer["latency"], offer["model"]) == ("3.0", "acme-1")
+    assert (offer["latency"], offer["model"]) == ("3", "acme-1")
     assert reply["input_tokens"] == "100"
     rows = read(models / "calls.csv")
     assert [(row["match_id"], row["call_index"], row["state"]) for row in rows] == [

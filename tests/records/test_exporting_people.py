@@ -43,7 +43,7 @@ def test_participants_are_exported_as_tables(store: Store, people: People, tmp_p
             for row in tables["responses"]]  # fmt: skip
     assert values == [
         ["first_name", "", "", "", "", "0"], ["comprehension", "money", "9", "", "true", "0"],
-        ["survey", "satisfaction", "7", "7.0", "", "1"],
+        ["survey", "satisfaction", "7", "7", "", "1"],
         ["survey", "strategy", "'=I kept", "", "", "1"], ["debrief", "", "", "", "", "0"],
     ]  # fmt: skip
     (play,) = tables["plays"]

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ PROTOCOL = {
     "path": [
         {"survey": [
             {"name": "age", "ask": {"en": "Age?", "de": "Alter?"}, "number": [18, 99]},
+            {"name": "children", "ask": "Children?", "number": {"decimals": 0}},
+            {"name": "mood", "ask": "Mood?", "slider": {}},
             {"name": "ending", "ask": "How much?", "lines": 2},
         ]},
         {"games": {"max": 2, "after": [
@@ -53,7 +56,7 @@ def people(store: Store, match: str) -> People:
     """Two participants of one match; the first played a second game without a match."""
     group = People(store, STUDY)
     answers: list[Answered] = [
-        ("survey", {"age": 30, "ending": WHY}, None),
+        ("survey", {"age": 30.0, "children": 2.0, "mood": 60.0, "ending": WHY}, None),
         ("after@1", {"fair": 2}, None),
         ("after@2", {"fair": 1}, None),
     ]
@@ -108,6 +111,19 @@ def test_wide_tables_agree_with_long_tables(store: Store, people: People, tmp_pa
     ]  # fmt: skip
 
 
+def test_whole_numbers_stay_integers(store: Store, people: People, tmp_path: Path) -> None:
+    frame = ct.frames.read_wide(store, STUDY)
+    for name in ("children", "mood", "cents_total"):
+        assert frame[name].dtype == pl.Int64
+    assert frame["children"].to_list() == [2, None]
+    people.come("survey", None, [("survey", {"children": 1.5}, None)])
+    assert ct.frames.read_wide(store, STUDY)["children"].to_list() == [2.0, None, 1.5]
+    for form in ("wide", "otree", "csv"):
+        ct.export(store, STUDY, tmp_path / form, form)
+        for file in (tmp_path / form).glob("*.csv"):
+            assert not re.search(r"(?<=,)-?[0-9]+\.0(?=[,\n])", file.read_text(encoding="utf-8"))
+
+
 def test_treatments_without_a_design_are_named(store: Store, people: People) -> None:
     frame = ct.frames.read_wide(store, STUDY)
     assert frame["game1_treatment"].to_list() == ["Trust game: a / a"] * 2
@@ -147,10 +163,10 @@ def test_otree_layout_has_apps_and_rounds(store: Store, people: People, tmp_path
     ]  # fmt: skip
     first, second = rows
     assert first["participant.payoff"] == "0.3"
-    assert first["survey.1.player.age"] == "30.0"
+    assert first["survey.1.player.age"] == "30"
     assert first["trust_game.1.player.fair"] == "2"
     assert [row["trust_game.1.player.id_in_group"] for row in rows] == ["1", "2"]
-    assert [row["trust_game.1.player.payoff"] for row in rows] == ["7.5", "2.0"]
+    assert [row["trust_game.1.player.payoff"] for row in rows] == ["7.5", "2"]
     assert first["trust_game.1.group.id_in_subsession"] == "1"
     assert first["trust_game.1.subsession.game_endowment"] == "12"
     assert (first["trust_game.2.subsession.round_number"], second["trust_game.2.player.fair"]) == (

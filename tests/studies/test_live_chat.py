@@ -1,6 +1,8 @@
 """Chat in matches with models: recorded, replayed and resumed."""
 
+import csv
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from cheaptalk.rules.registry import STRATEGIES
 from cheaptalk.studies import Halted
 from cheaptalk.studies.exports.exporter import export
 from tests.fakes import Canned, study
+from tests.participants import People
 
 OFFER = {"alice_gain": 5000, "bob_gain": 5000}
 
@@ -153,6 +156,33 @@ def test_chat_is_exported(store: Store, tmp_path: Any) -> None:
     row = frame.row(0, named=True)
     moves = [entry for entry in record.chat if entry.actor == "alice"]
     assert row["messages_alice"] == len(moves)
+
+
+@pytest.mark.parametrize("chat", ["before", None])
+def test_wide_tables_count_chat_and_messages(store: Store, tmp_path: Path, chat: Any) -> None:
+    ct.run(chat_study(chat), store, models=Canned(answering))
+    record = the_record(store)
+    play = {"game": record.game, "match_id": record.id, "state": "finished"}
+    People(store, "small").come(
+        "end", "complete", (), [{**play, "seat": "alice"}, {"game": "x", "state": "timed_out"}]
+    )
+    ct.export(store, "small", tmp_path / "out", "otree")
+    (line,) = csv.DictReader((tmp_path / "out" / "all_apps_wide.csv").open(encoding="utf-8"))
+    own = [line.text or "" for line in record.chat if line.actor == "alice"]
+    sent = [(answer.action or {}).get("message") or "" for answer in record.answers
+            if answer.actor == "alice"]  # fmt: skip
+    words = [len(text.split()) for text in (*own, *filter(None, sent))]
+    expected: dict[str, int | None] = {"messages": len(words), "words": sum(words)}
+    if chat:
+        expected |= {"chat_messages": len(own), "chat_words": sum(len(t.split()) for t in own)}
+    frame = ct.frames.read_wide(store, "small")
+    book = {entry["column"] for entry in ct.frames.read_codebook(store, "small").to_dicts()}
+    for name, count in expected.items():
+        assert frame[f"game1_{name}"].to_list() == [count]
+        assert frame[f"game2_{name}"].to_list() == [None]
+        assert line[f"{record.game}.1.player.{name}"] == str(count)
+        assert f"game1_{name}" in book
+    assert ("game1_chat_messages" in frame.columns) == bool(chat)
 
 
 def test_judges_read_the_chat(store: Store) -> None:

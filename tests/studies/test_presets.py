@@ -18,6 +18,9 @@ from cheaptalk.papers.glee.human_study import (
 from cheaptalk.records import digest_key
 from cheaptalk.rules import get_game
 from cheaptalk.studies import Plan, plan, preset_names, preset_text
+from cheaptalk.studies.estimates.participants import untranslated
+from cheaptalk.studies.people.page_texts.texts import placeholders, texts_in
+from cheaptalk.web.rooms.languages import languages
 
 GLEE = {"bargaining": 384, "negotiation": 576, "persuasion": 360}
 """Configurations in GLEE's Table 1."""
@@ -199,3 +202,18 @@ def test_variants_differ_in_one_parameter_and_others_in_several(family: StudyFam
     assert few != random_configurations(family, ct.Chance("2"))
     game_spec = get_game(family.game)
     assert all(game_spec.rules.model_validate(case) for case in [family.main, *few])
+
+
+def test_presets_with_participants_have_all_languages_of_their_pages() -> None:
+    checked = []
+    for name in preset_names():
+        protocol = preset_study(name).people
+        if protocol is not None:
+            checked.append(name)
+            written = [words for _, words in texts_in(protocol) if isinstance(words, dict)]
+            assert {code for words in written for code in words} == {*languages()}, name
+            assert untranslated(protocol) == {}, name
+            for words in written:
+                gaps = {code: sorted(placeholders(text)) for code, text in words.items()}
+                assert len({*map(tuple, gaps.values())}) == 1, (name, words)
+    assert len(checked) >= 5

@@ -222,10 +222,11 @@ async def test_stopping_pays_the_amount_on_the_page(tmp_path: Path) -> None:
 
 PAY: dict[str, object] = {"currency": "EUR", "base": 1}
 BONUS = {
-    "de": "Ihr Bonus für dieses Spiel (in EUR) ist Ihr Ergebnis, multipliziert mit 0,013. Der "
-    "Bonus beträgt höchstens 4,00\xa0€. Ihre Boni betragen zusammen höchstens 9,00\xa0€.",
-    "en": "Your bonus for this game (in EUR) is your result multiplied by 0.02. The bonus is at "
-    "least €0.50. If your result is zero or negative, your bonus is €0.10.",
+    "de": "Ihr Bonus für dieses Spiel hängt von Ihrem Ergebnis ab. Ein Ergebnis von 10\xa0€ ist "
+    "0,13\xa0€ wert. Der Bonus beträgt höchstens 4,00\xa0€. Ihre Boni betragen zusammen "
+    "höchstens 9,00\xa0€.",
+    "en": "Your bonus for this game depends on your result. A result of €1 is worth €0.02. The "
+    "bonus is at least €0.50. If your result is zero or negative, your bonus is €0.10.",
 }
 
 
@@ -234,7 +235,7 @@ BONUS = {
     [
         ("de", [{"rate": 0.013, "max": 4}], BONUS["de"]),
         ("en", [{"rate": 0.02, "min": 0.5, "at_zero": 0.1}], BONUS["en"]),
-        ("en", [{"rate": 1}], "Your bonus for this game (in EUR) equals your result."),
+        ("en", [{"rate": 1}], "Your bonus for this game equals your result."),
         ("de", [], "Ihr Ergebnis in diesem Spiel hat keinen Einfluss auf Ihre Bezahlung."),
         ("en", [{"rate": 1, "game": "negotiation"}],
          "Your result in this game does not affect your payment."),

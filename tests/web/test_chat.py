@@ -54,7 +54,7 @@ async def test_people_chat_before_the_game_until_both_are_ready(tmp_path: Path) 
         assert lines(page) == [("Player 1", "Hello &lt;b&gt;you&lt;/b&gt;")]
         await second.post({"line": "Hi"}, "say")
         await first.post({"line": "Half each?"}, "say")
-        page = await first.until("You have sent all your lines.")
+        page = await first.until("You have sent all your messages.")
         assert [name for name, _ in lines(page)] == ["You", "Player 2", "You"]
         await first.post({}, "ready")
         assert "You are ready. Waiting for the others" in await first.page()

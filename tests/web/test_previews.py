@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
+import cheaptalk as ct
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies import parse_study
 from cheaptalk.studies.study import Study
+from cheaptalk.web.console.designs.step_preview import render_step
 from cheaptalk.web.participants.people import Participant
 from cheaptalk.web.previews.preview import Preview, open_preview
 from cheaptalk.web.previews.settings import PreviewSettings, options_of
@@ -83,6 +85,26 @@ async def test_treatment_and_seat_are_as_chosen(seat: str) -> None:
             (person,) = await to_the_end(preview)
             assert played(person) == [(treatment, seat, "finished")]
             assert person.ending == "complete"
+
+
+@pytest.mark.parametrize("source", ["open", "code", "prolific", "sona"])
+async def test_previews_are_open_to_anyone(source: str) -> None:
+    recruitment = {"source": source} | ({} if source == "open" else {"invited": ["a1"]})
+    study = people_study(BOT, recruitment=recruitment)
+    async with open_preview(study, PreviewSettings(), ANYWHERE) as preview:
+        (person,) = await to_the_end(preview)
+        assert person.ending == "complete"
+
+
+async def test_texts_mention_the_deadline_of_the_study() -> None:
+    """Previews have no time limits, but show texts as participants will read them."""
+    study = ct.preset("trust")
+    assert study is not None
+    async with open_preview(study, PreviewSettings(), ANYWHERE) as preview:
+        assert preview.pages.deadline == 180  # although requests have none
+    page = render_step(study, (1,), "en")
+    assert page is not None
+    assert "Answer within 3 minutes" in page
 
 
 async def test_two_own_seats_meet_in_each_game() -> None:

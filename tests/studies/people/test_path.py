@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from cheaptalk.records.people.queries import step_kind
 from cheaptalk.rules.errors import first_problem
 from cheaptalk.studies.people.path import Journey, Page, Response
 from cheaptalk.studies.people.protocol import Protocol
@@ -168,3 +169,17 @@ def test_references_to_unknown_answers_are_rejected(path: list[Any], problem: st
 def test_games_do_not_depend_on_answers() -> None:
     with pytest.raises(ValidationError, match="games can't depend on answers"):
         Protocol.model_validate({"path": [*survey(), {"games": {"when": {"student": "yes"}}}]})
+
+
+def test_steps_without_a_name_are_numbered_by_kind() -> None:
+    """Explicit names stay, and the stored protocol keeps all names."""
+    survey, quiz = {"survey": [AGE]}, {"survey": {"name": "survey_2", "items": [STUDENT]}}
+    games = {"games": {"before": [survey], "after": [{"survey": [AGE]}, {"quiz": {}}]}}
+    made = Protocol.model_validate({"path": [quiz, survey, games, "payment", {"debrief": "Bye"}]})
+    names = ["survey_2", "survey", "survey_3", "games", "survey_4", "quiz", "payment", "debrief"]
+    assert [step.called for step in made.steps] == names
+    stored = made.model_dump(mode="json", exclude_defaults=True)
+    assert [step.called for step in Protocol.model_validate(stored).steps] == names
+    assert step_kind("survey_4") == "survey"
+    with pytest.raises(ValidationError, match="two steps have the name"):
+        Protocol.model_validate({"path": [quiz, quiz, "games"]})

@@ -7,6 +7,8 @@ import httpx2
 import pytest
 
 from cheaptalk.studies import load_study
+from cheaptalk.studies.people.page_texts.files import content_of
+from cheaptalk.web.laboratory.designs import read_design
 from cheaptalk.web.laboratory.library import with_file
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.yaml_files import parse_yaml
@@ -34,11 +36,11 @@ async def office(tmp_path: Path) -> AsyncIterator[Office]:
         yield office
 
 
-async def upload(browser: Browser, *files: tuple[str, bytes]) -> httpx2.Response:
-    form = CSRF.search((await browser.get(FILES)).text)
+async def upload(browser: Browser, *files: tuple[str, bytes], path: str = FILES) -> httpx2.Response:
+    form = CSRF.search((await browser.get(path)).text)
     assert form is not None
     return await browser.client.post(
-        ROOT + FILES, data={"csrf": form[1]}, files=[("file", file) for file in files]
+        ROOT + path, data={"csrf": form[1]}, files=[("file", file) for file in files]
     )
 
 
@@ -100,10 +102,35 @@ async def test_removed_file_leaves_the_design_as_before(office: Office) -> None:
     await upload(browser, ("scheme.png", PNG))
     await upload(browser, ("scheme.png", PNG + b"1"))  # replaces the first
     assert office.database.drafts.read("pilot").text.count("scheme.png: files/") == 1
+    refused = await browser.post(f"{FILES}/remove", FILES, file="scheme.png")
+    assert refused.status_code == 422
+    assert "The design uses scheme.png; remove it from the texts first" in refused.text
+    await browser.post("/files/remove", "/files", file="scheme.png")
     await browser.post(f"{FILES}/remove", FILES, file="scheme.png")
     assert office.database.drafts.read("pilot").text == DESIGN
     again = await browser.post(f"{FILES}/remove", FILES, file="scheme.png")
     assert again.status_code == 404
+
+
+async def test_unsaved_study_shows_files_of_the_library(office: Office, tmp_path: Path) -> None:
+    """When the study is saved, it keeps the file, even if its name gets another file."""
+    browser = await office.log_in_as()
+    form = "/form?copy=pilot"
+    missing = "is not among the study"
+    assert missing in (await browser.get(form)).text
+    page = await browser.follow(await upload(browser, ("scheme.png", PNG), path="/files"))
+    assert 'data-copy="![Description](scheme.png)"' in page
+    assert missing not in (await browser.get(form)).text
+    office.database.drafts.create("later", DESIGN.replace("name: pilot", "name: later"), "owner")
+    text = office.database.drafts.read("later").text
+    assert text.count("scheme.png: files/") == 1
+    await upload(browser, ("scheme.png", PNG + b"1"), path="/files")
+    version = str(office.database.drafts.read("later").version)
+    await browser.post("/studies/later/design", text=text + "# saved again", version=version)
+    assert office.database.drafts.read("later").text == text + "# saved again"
+    study = read_design("later", text, tmp_path)
+    assert study.people is not None
+    assert study.people.files["scheme.png"] == content_of("scheme.png", PNG)
 
 
 async def test_designs_cannot_name_other_files_of_the_server(

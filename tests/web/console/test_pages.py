@@ -51,6 +51,8 @@ ROLES = {
     ("GET", "/studies/{name}/preview"): Role.RESEARCHER, ("POST", "/preview"): Role.RESEARCHER,
     ("GET", "/preview/{key}"): Role.RESEARCHER, ("POST", "/preview/{key}"): Role.RESEARCHER,
     ("GET", "/studies/{name}/participants/{code}/erase"): Role.RESEARCHER,
+    ("GET", "/files"): Role.VIEWER, ("POST", "/files"): Role.RESEARCHER,
+    ("POST", "/files/remove"): Role.RESEARCHER,
 }  # fmt: skip
 
 

@@ -72,3 +72,37 @@ def test_correct_numbers_are_compared_numerically() -> None:
     assert item.is_right(item.read({"a": "100.0"}))
     assert not item.is_right(item.read({"a": "100.5"}))
     assert item.problem({"a": "1_0"}) is not None
+
+
+MOOD = {"name": "mood", "ask": "How is your mood?", "slider": {"min": 0, "max": 1, "step": 0.005}}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("deed", ["press", "click"])
+def test_slider_has_no_value_until_it_is_placed_also_at_its_lower_end(
+    tmp_path: Path, deed: str
+) -> None:
+    field, line = "document.querySelector('[name=mood]')", "document.querySelector('[type=range]')"
+    prompt = "document.querySelector('[data-prompt]')"
+
+    async def visit(tab: Tab) -> None:
+        study = people_study(BOT, path=[{"survey": [MOOD]}, {"games": {"max": 1}}])
+        async with served_experiment(tmp_path, study) as site:
+            entered = await site.client.post("/enter?lang=en", data={"known_by": "ann"})
+            await tab.visit(f"{site.client.base_url}".rstrip("/") + entered.headers["location"])
+            assert await tab.run(f"{field}.value") == ""
+            assert await tab.run(f"!{prompt}.hidden && {prompt}.offsetHeight > 0")
+            spoken = await tab.run(f"{line}.getAttribute('aria-valuetext')")
+            assert spoken == await tab.run(f"{prompt}.textContent")
+            if deed == "press":
+                await tab.run(f"{line}.focus()")
+                await tab.press("Home")
+            else:
+                await tab.run(f"{line}.click()")
+            assert await tab.run(f"{field}.value") == "0"
+            assert await tab.run(f"{prompt}.hidden && !{line}.hasAttribute('aria-valuetext')")
+            await tab.run(f"{line}.value = 0.125; {line}.dispatchEvent(new Event('input'))")
+            assert await tab.run(f"{field}.value") == "0.125"
+            await tab.send("Page.navigate", url="about:blank")
+
+    browse(tmp_path / "profile", visit)

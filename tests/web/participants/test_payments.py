@@ -69,7 +69,7 @@ async def test_payment_is_explained_recorded_and_secret_until_the_end(tmp_path: 
         words = " ".join(page.split())
         assert f"Game {drawn}, selected at random Round selected at random: {rounds[0]}" in words
         assert f"Game {3 - drawn}, not selected\u2013" in words
-        assert "Exchange rate: 0.013 EUR" in words
+        assert "10 tokens are worth \u20ac0.13." in words
         assert "Show-up fee \u20ac1.50 For completing the study \u20ac2.00" in words
         assert f"Total\u20ac{(375 + amount) / 100:.2f}" in words
     games = rows(tmp_path, "select game, answer from responses where step = 'games'")
@@ -85,7 +85,7 @@ async def test_payment_page_explains_limits(tmp_path: Path) -> None:
     async with opened(tmp_path, rounds_study(pay=pay)) as site:
         end = (await seen_pages(await site.enter("a" * 24)))[-1]
     words = " ".join(end.split())
-    assert "Exchange rate: 0.5 EURThis is the maximum for a game.\u20ac3.00" in words
+    assert "1 token is worth \u20ac0.50.This is the maximum for a game.\u20ac3.00" in words
     assert "Limit of all bonuses: \u20ac2.00\u2212\u20ac1.25" in words
     assert "Limit of all payments: \u20ac4.00\u2212\u20ac1.50" in words
     assert "Total\u20ac4.00" in words
@@ -97,7 +97,7 @@ async def test_payment_page_is_translated(tmp_path: Path) -> None:
         end = (await seen_pages(await site.enter("a" * 24)))[-1]
     words = " ".join(end.split())
     assert "Antrittsgeld 1,50 €" in words
-    assert "Wechselkurs: 0,013 EUR" in words
+    assert "10 Spielmarken sind 0,13 \u20ac wert." in words
     assert not re.search("Show-up|Exchange|selected|Total", words)
 
 

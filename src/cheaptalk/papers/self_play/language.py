@@ -25,6 +25,7 @@ from cheaptalk.rules.bounds import COUNT as COUNTED
 from cheaptalk.statistics import INSTANCES
 from cheaptalk.statistics.columns import with_matching
 from cheaptalk.statistics.participants import ANY_PEOPLE
+from cheaptalk.text import uncapitalized
 
 TOKENS = "Tokens of all turns with their prefixes by GPT-2's tokeniser, as in the paper."
 PIECES = (
@@ -62,7 +63,7 @@ def lengths(evidence: Evidence) -> Iterator[Shown]:
     )
     for column in shown.columns:
         if column.key in names:
-            number = stages.ShownNumber(column.key, f"{column.title.lower()} {column.unit}")
+            number = stages.ShownNumber(column.key, f"{uncapitalized(column.title)} {column.unit}")
             title = f"{column.title} {column.unit}"
             yield sides.figure(f"{column.key}-figure", title, frame, number)
     yield shown

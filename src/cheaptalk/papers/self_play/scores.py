@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 from operator import itemgetter
 from typing import Any
 
 import polars as pl
 
 from cheaptalk.games.deal_or_no_deal.rules import OBJECTIVES as WEIGHTS
-from cheaptalk.papers.printed import Columns, position, selected_labels
+from cheaptalk.papers.printed import Columns, position, printed_values, selected_labels
 from cheaptalk.papers.self_play import stages
 from cheaptalk.reports.charts.chart import Chart, Lead
 from cheaptalk.reports.charts.kinds import HIGH, LOW, Cell
@@ -21,7 +22,7 @@ from cheaptalk.reports.recipes.tables import BOLD, COUNT, Estimate, Header, Repo
 from cheaptalk.rules import counted
 from cheaptalk.statistics import INSTANCES, StatisticsError, correlation
 from cheaptalk.statistics.limits import Bounds, BoundsColumns
-from cheaptalk.text import capital, fixed
+from cheaptalk.text import capital, fixed, uncapitalized
 
 RATES = {"agreement": "Agreement", "pareto_optimality": "Pareto optimality"}
 INVERTED = "inverted_proposals"
@@ -199,6 +200,11 @@ def _rate_table(
     wide = side_by_side(rows, "share", "kind").with_columns(
         (pl.col(key) == pl.col(key).max().over("lineage")).alias(key + BOLD) for key in keys
     )
+    if printed_values("self_play", evidence, "table-2") is not None:
+        every = product(PRINTED_RATES, PRINTED_OBJECTIVES, PRINTED_PLAY)
+        absent = {" ".join(row): row for row in every if " ".join(row) not in keys}
+        wide = wide.with_columns(pl.lit(None, pl.Float64).alias(key) for key in absent)
+        keys |= absent
     headers = []
     for key, (rate, objective, play) in keys.items():
         name, group = f"{PRINTED_OBJECTIVES[objective]} {PRINTED_PLAY[play]}", PRINTED_RATES[rate]
@@ -244,7 +250,7 @@ def faults(evidence: Evidence) -> Iterator[Shown]:
     shown = stages.table(evidence, "errors-aborts", frame, leads=stages.leads(sides.frame))
     for column in shown.columns:
         if column.key in FAULTS and frame[column.key].sum():
-            number = stages.ShownNumber(column.key, f"{column.title.lower()}, {column.unit}")
+            number = stages.ShownNumber(column.key, f"{uncapitalized(column.title)}, {column.unit}")
             yield sides.figure(f"{column.key}-figure", column.title, frame, number)
     yield shown
 

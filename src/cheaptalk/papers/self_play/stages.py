@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import cycle
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -267,11 +268,15 @@ def panels(
     """Return charts of one column of numbers, with one chart for each value of the column ``by``.
 
     If ``staged``, the axis shows iterations, with other players as dashed horizontal lines, instead
-    of one row per player.
+    of one row per player. Numbers that no iteration has are shown by player.
     """
-    groups = frame.drop_nulls(number.key).group_by(by, maintain_order=True)
+    numbers = frame.drop_nulls(number.key)
+    staged = staged and numbers["iteration"].count() > 0
     make = _over_iterations if staged else _by_player
-    return [make(capital(value), part, number) for (value,), part in groups]
+    return [
+        make(capital(value), part, number)
+        for (value,), part in numbers.group_by(by, maintain_order=True)
+    ]
 
 
 def _over_iterations(title: str, frame: pl.DataFrame, number: ShownNumber) -> Chart:
@@ -279,12 +284,13 @@ def _over_iterations(title: str, frame: pl.DataFrame, number: ShownNumber) -> Ch
     iterations = frame["iteration"].drop_nulls().to_list()
     reach = (min(iterations, default=0) - 0.5, max(iterations, default=0) + 0.5)
     lines, key = [], number.key
+    dashes = cycle(DASHES[1:])
     for index, ((series,), part) in enumerate(frame.group_by("series", maintain_order=True)):
         rows = [(row, _hover_text(row, number)) for row in part.sort("iteration").to_dicts()]
         if rows[0][0]["iteration"] is None:
             row, text = rows[0]
             marks = [Mark(end, row[key], text, size=1) for end in reach]
-            lines.append(Line(marks, str(series), "soft", DASHES[1]))
+            lines.append(Line(marks, str(series), index % SERIES, next(dashes)))
         else:
             marks = [
                 Mark(row["iteration"], row[key], text, y_ends=ends(row, key)) for row, text in rows

@@ -26,6 +26,8 @@ from cheaptalk.rules.display import spreadsheet_text
 
 MOMENT = "%Y-%m-%dT%H:%M:%S%.6f%#z"
 """Format of times as text."""
+EXACT = 2**53
+"""Floats below this absolute value represent integers exactly."""
 BATCH = 5_000
 """Maximum number of rows in memory before they are written to Parquet."""
 
@@ -112,10 +114,11 @@ VALUES: Mapping[str, Writer] = {
 def csv_line(row: Iterable[Any], *, raw: bool = False) -> str:
     """Return a row as one line of CSV, with text quoted and missing values empty.
 
+    Whole numbers have no decimal point, so that integers remain integers in columns of numbers.
     With ``raw``, texts that a spreadsheet interprets as formulas are unchanged.
 
-    >>> print(csv_line(['Say "yes".', "", None, -0.1, True, "=1+1"]), end="")
-    "Say ""yes"".","",,-0.1,true,"'=1+1"
+    >>> print(csv_line(['Say "yes".', "", None, -0.1, 31.0, True, "=1+1"]), end="")
+    "Say ""yes"".","",,-0.1,31,true,"'=1+1"
     """
 
     def cell(value: Any) -> str:
@@ -124,6 +127,8 @@ def csv_line(row: Iterable[Any], *, raw: bool = False) -> str:
             return f'"{text}"'
         if value is None:
             return ""
+        if isinstance(value, float) and value.is_integer() and abs(value) < EXACT:
+            return str(int(value))
         return str(value).lower() if isinstance(value, bool) else str(value)
 
     return ",".join(map(cell, row)) + "\n"

@@ -62,10 +62,10 @@ def number_of(answer: object) -> float | None:
 def step_kind(step: str) -> str | None:
     """Return the kind of a step, given its name; None for custom steps.
 
-    >>> step_kind("comprehension"), step_kind("survey-2"), step_kind("surveyor")
-    ('comprehension', 'survey', None)
+    >>> step_kind("comprehension"), step_kind("first_name_2"), step_kind("surveyor")
+    ('comprehension', 'first_name', None)
     """
-    word = re.split(r"[^a-z_]", step, maxsplit=1)[0]
+    word = re.split(r"[^a-z_]", step, maxsplit=1)[0].rstrip("_")
     return word if word in STEP_KINDS else None
 
 

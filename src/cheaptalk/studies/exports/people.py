@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from cheaptalk.players import Kind
 from cheaptalk.records.exclusions import Standing
-from cheaptalk.records.exports.columns import BOOLEAN, NUMBER, TEXT
+from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, NUMBER, TEXT
 from cheaptalk.records.exports.seats import SeatRow
 from cheaptalk.records.exports.tables import AnswerRow, MatchRow
 from cheaptalk.records.people import queries
@@ -55,6 +55,20 @@ class GameRow:
     def answer(self, question: Question) -> Response | None:
         """Return the last answer to a question before or after this game."""
         return self.person.answers.get((question.step, question.item, self.play.number))
+
+    @property
+    def has_chat(self) -> bool:
+        return self.seat is not None and self.seat.record.rules.chat is not None
+
+    @property
+    def chat_lines(self) -> list[str] | None:
+        """The participant's lines of chat, also of an unfinished match; None without a chat."""
+        if self.seat is None or not self.has_chat:
+            return None
+        record, seat = self.seat.record, self.seat.seat
+        return [
+            line.text for line in record.chat if line.text and record.seat_of(line.actor) == seat
+        ]
 
     @property
     def started(self) -> float | None:
@@ -180,6 +194,8 @@ class PeopleData:
                 questions[key] = Question(*key, in_game, type=_type_of(response))
             elif not questions[key].texts and questions[key].type != _type_of(response):
                 questions[key] = questions[key]._replace(type=TEXT)
+            elif questions[key].type == INTEGER and not (response.value or 0.0).is_integer():
+                questions[key] = questions[key]._replace(type=NUMBER)
         return list(questions.values())
 
     def _answered(self) -> Iterator[Response]:

@@ -135,18 +135,27 @@ def _values(item: Item) -> tuple[str, str, str]:
             return INTEGER, "0 | 1", ""
         case Ranking(positions=positions):
             return INTEGER, f"1 to {len(positions)}", ""
-        case Slider(min=low, max=high, step=step):
-            return NUMBER, f"{low:g} to {high:g} in steps of {step:g}", ""
-        case Number(min=low, max=high):
+        case Slider(min=low, max=high, step=step, whole=whole):
+            return _number(whole), f"{low:g} to {high:g} in steps of {step:g}", ""
+        case Number(min=low, max=high, whole=whole):
             bounds = [f">= {low:g}"] if low is not None else []
-            return NUMBER, ", ".join([*bounds, *([f"<= {high:g}"] if high is not None else [])]), ""
-        case Allocation(total=total, unit=unit):
-            return NUMBER, f"0 to {total:g}", next(iter(_by_language(unit).values()))
+            return (
+                _number(whole),
+                ", ".join([*bounds, *([f"<= {high:g}"] if high is not None else [])]),
+                "",
+            )
+        case Allocation(total=total, unit=unit, decimals=decimals):
+            first_unit = next(iter(_by_language(unit).values()))
+            return _number(decimals == 0), f"0 to {total:g}", first_unit
         case Date(min=first, max=last):
             bounds = [f">= {first}"] if first is not None else []
             last_text = [f"<= {last}"] if last is not None else []
             return TEXT, ", ".join(["YYYY-MM-DD", *bounds, *last_text]), ""
     return TEXT, "", ""
+
+
+def _number(whole: bool) -> str:
+    return INTEGER if whole else NUMBER
 
 
 def _labels(item: Item) -> list[Label]:

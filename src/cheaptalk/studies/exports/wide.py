@@ -24,6 +24,7 @@ from cheaptalk.records.exports.columns import (
 )
 from cheaptalk.records.exports.seats import seat_columns
 from cheaptalk.records.exports.tables import answer_columns, match_columns
+from cheaptalk.records.moves import COUNTS
 from cheaptalk.records.people import queries
 from cheaptalk.records.people.rows import Response
 from cheaptalk.records.store.queries import seats_of
@@ -42,6 +43,8 @@ from cheaptalk.text import readable
 
 FEW_DECISIONS = 20
 """Maximum decisions of a participant in a game that has columns for decisions."""
+MESSAGES = ("messages", "words")
+"""The counts of a seat's moves that become columns."""
 NAMES = "game_names"
 """The parameter with the players' names, which has no column."""
 UNNAMED = (queries.CONSENT, queries.CODE_WORD)
@@ -343,7 +346,7 @@ def _step_columns(
 
 def game_columns(store: Store, study: str, data: PeopleData) -> list[WideColumn]:
     """Return the columns of a game in the long table, without the participant's."""
-    columns = [*_play_columns(data), *_of_games(store, study, data)]
+    columns = [*_play_columns(data), *_message_columns(data), *_of_games(store, study, data)]
     taken = {column.name for column in columns}
     for question in data.questions:
         if question.in_game:
@@ -423,6 +426,31 @@ def _play_columns(data: PeopleData) -> Iterator[WideColumn]:
     yield column("invalid_answers", INTEGER, "The requests without a valid answer of theirs.",
                  decisions(lambda row: invalid_answers(row.decisions)), range_=">= 0",
                  missing=NO_MATCH)  # fmt: skip
+
+
+def _message_columns(data: PeopleData) -> Iterator[WideColumn]:
+    """Yield counts of messages, if a game has messages or a chat, and of lines of chat."""
+
+    def column(name: str, meaning: str, of: Callable[[GameRow], Any], missing: str) -> WideColumn:
+        return WideColumn(name, INTEGER, ">= 0", meaning, of, "message", missing=missing)
+
+    def counted(index: int) -> Callable[[GameRow], Any]:
+        return lambda row: None if row.seat is None else row.seat.moves_made(index)
+
+    chatted = any(row.has_chat for row in data.games)
+    if chatted or any("message" in (decision.answer.action or ()) for row in data.games
+                      for decision in row.decisions):  # fmt: skip
+        for index, (name, meaning) in enumerate(COUNTS.items()):
+            if name in MESSAGES:
+                yield column(name, meaning.format("the participant"), counted(index), UNFINISHED)
+    if chatted:
+        missing = f"{NO_MATCH} Or the game has no chat."
+        yield column("chat_messages", "The number of the participant's lines of chat.",
+                     lambda row: None if (lines := row.chat_lines) is None else len(lines),
+                     missing)  # fmt: skip
+        yield column("chat_words", "The number of words in these lines.",
+                     lambda row: None if (lines := row.chat_lines) is None
+                     else sum(len(line.split()) for line in lines), missing)  # fmt: skip
 
 
 def _units(row: GameRow) -> list[str]:
@@ -517,6 +545,7 @@ def _decision(game: str, index: int, read: Callable[[Any], Any], row: GameRow) -
 def _distinct(columns: Sequence[WideColumn]) -> list[WideColumn]:
     """Prefix the names of columns that play or other groups of columns already use."""
     owners = dict.fromkeys((column.name for column in _play_columns(NO_DATA)), "game")
+    owners |= dict.fromkeys((*MESSAGES, "chat_messages", "chat_words"), "message")
     named = []
     for column in columns:
         if owners.setdefault(column.name, column.group) != column.group:

@@ -287,6 +287,11 @@ class Number(Answer):
             raise Invalid("Please use fewer decimal places.")
         return number
 
+    @property
+    def whole(self) -> bool:
+        """Whether every admissible answer is an integer."""
+        return self.decimals == 0
+
 
 def _has_decimals(text: str, decimals: int) -> bool:
     number = Decimal(text)
@@ -308,6 +313,10 @@ class Slider(Number):
     step: Annotated[float, Field(gt=0)] = 1
     low_label: Words = ""
     high_label: Words = ""
+
+    @property
+    def whole(self) -> bool:
+        return super().whole or self.min % 1 == self.step % 1 == 0
 
     def value(self, text: str) -> Recorded:
         value = super().value(text)

@@ -23,7 +23,15 @@ from cheaptalk.studies.people.page_texts.files import (
 from cheaptalk.studies.people.page_texts.protocol_texts import check_path
 from cheaptalk.studies.people.page_texts.texts import ADJUSTABLE, CONTENT, Words
 from cheaptalk.studies.people.pay_rules import Pay as Pay  # re-exported
-from cheaptalk.studies.people.steps import AnyStep, Games, Payment, Quiz, Step, located_steps
+from cheaptalk.studies.people.steps import (
+    AnyStep,
+    Games,
+    Payment,
+    Quiz,
+    Step,
+    located_steps,
+    with_names,
+)
 
 Source: TypeAlias = Literal["open", "prolific", "mturk", "sona", "code"]
 RETURN = {"prolific": "https://app.prolific.com/submissions/complete?cc={code}"}
@@ -222,6 +230,11 @@ class Protocol(Value):
     def _texts(cls, data: Any) -> Any:
         return {key: str(value) for key, value in data.items()} if isinstance(data, dict) else data
 
+    @field_validator("path")
+    @classmethod
+    def _named(cls, path: list[Step]) -> list[Step]:
+        return with_names(path)
+
     @model_validator(mode="after")
     def _has_one_place_for_games(self) -> "Protocol":
         games = [step for step in self.path if isinstance(step, Games)]
@@ -234,7 +247,7 @@ class Protocol(Value):
         if duplicates:
             raise LocatedError(
                 f'two steps have the name "{duplicates[0]}"; rename one, for example '
-                f"{{{duplicates[0]}: {{name: second, ...}}}}",
+                "{survey: {name: second, ...}}",
                 "path",
             )
         return self
@@ -269,7 +282,7 @@ class Protocol(Value):
         if self.logo and (self.logo not in self.files or suffix_of(self.logo) == TEMPLATE):
             raise LocatedError(
                 f"{shown(self.logo)} is not among the study's images; put it into the folder of "
-                "the study file",
+                "the study file or, in the laboratory, upload it on the page Files",
                 "logo",
             )
         return self

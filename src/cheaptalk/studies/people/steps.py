@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain, count
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import (
@@ -29,7 +30,8 @@ class Step(Value):
     """A step of a participant's path, with one or more pages.
 
     Attributes:
-        name: its name in records; by default the kind of step.
+        name: its name in records; by default the kind of step, for the second step of a kind
+            ``survey_2`` and so on.
         once: whether returning participants skip it.
         when: conditions on earlier answers under which the step is part of the path. A condition on
             the ``treatment`` refers to the game before or after which the step is; elsewhere, to
@@ -459,6 +461,31 @@ def located_steps(path: Iterable[Step]) -> Iterator[tuple[Location, Step]]:
                 yield (number, step.kind, "after", at), after
         else:
             yield (number,), step
+
+
+def with_names(path: Sequence[Step]) -> list[Step]:
+    """Name each step without a name whose kind is the name of another step.
+
+    >>> [step.called for step in with_names([Payment(), Payment(), Payment(name="payment_2")])]
+    ['payment', 'payment_3', 'payment_2']
+    """
+    taken = {step.name for _, step in located_steps(path) if step.name}
+
+    def named(step: Step) -> Step:
+        if isinstance(step, Games):
+            around = {
+                "before": list(map(named, step.before)),
+                "after": list(map(named, step.after)),
+            }
+            step = step.model_copy(update=around)
+        if step.name:
+            return step
+        numbered = (f"{step.kind}_{number}" for number in count(2))
+        name = next(name for name in chain([step.kind], numbered) if name not in taken)
+        taken.add(name)
+        return step if name == step.kind else step.model_copy(update={"name": name})
+
+    return [named(step) for step in path]
 
 
 def correct_answers(steps: list[Step]) -> dict[str, str]:

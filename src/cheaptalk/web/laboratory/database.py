@@ -28,7 +28,7 @@ class LaboratoryDatabase:
         self.file = SqliteFile(folder / FILE)
         self.audit = Audit(self.file, now)
         self.staff = Staff(self.file, self.audit)
-        self.drafts = Drafts(self.file, self.audit)
+        self.drafts = Drafts(self.file, self.audit, folder)
 
     def close(self) -> None:
         self.file.close()

@@ -1,12 +1,14 @@
 """Drafts: study files that several researchers can edit."""
 
 import re
+from pathlib import Path
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.web.laboratory.audit import Audit
+from cheaptalk.web.laboratory.library import with_paths
 from cheaptalk.web.laboratory.sqlite_file import Record, SqliteFile
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
@@ -64,13 +66,15 @@ class Conflict(CheaptalkError):
 class Drafts:
     """The drafts in a laboratory's database. Every change is logged.
 
+    A draft that uses files of the laboratory's library by name gets their paths when it is saved.
     Methods raise :class:`Missing` if a draft does not exist, and :class:`Conflict` if another
     researcher has changed the draft since the ``expected`` version.
     """
 
-    def __init__(self, file: SqliteFile, audit: Audit) -> None:
+    def __init__(self, file: SqliteFile, audit: Audit, laboratory: Path) -> None:
         self.file = file
         self.audit = audit
+        self.laboratory = laboratory
 
     def create(self, name: str, text: str, by: str) -> Draft:
         """Create a draft of a new study, whose name must be valid and new, ignoring case."""
@@ -79,7 +83,7 @@ class Drafts:
                 f'"{name}" is not a valid study name; use up to 80 letters (a to z), digits, dots, '
                 "dashes and underscores, starting with a letter, digit or underscore"
             )
-        now = self.audit.now()
+        now, text = self.audit.now(), with_paths(text, self.laboratory)
         draft = Draft(name, text, 1, by, by, now, now)
         try:
             with self.file.writing() as session:
@@ -94,6 +98,7 @@ class Drafts:
             return _select(session, name)
 
     def replace(self, name: str, text: str, expected: int, by: str) -> Draft:
+        text = with_paths(text, self.laboratory)
         with self.file.writing() as session:
             draft = _select(session, name)
             if draft.text == text:

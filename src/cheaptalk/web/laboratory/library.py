@@ -1,7 +1,8 @@
 """The library of a laboratory: images and templates that researchers uploaded for participants.
 
 A file's path contains a digest of its content, so that a design that names the path always has the
-same content. Designs of several studies can share a file.
+same content. Designs of several studies can share a file. The library also has the last file of
+each name: a design that uses a name gets its path when it is saved.
 """
 
 import re
@@ -12,13 +13,20 @@ from typing import Any
 
 from cheaptalk.atomic_files import whole_path
 from cheaptalk.rules.errors import shown
-from cheaptalk.studies.people.page_texts.files import TEMPLATE, content_of, suffix_of
+from cheaptalk.studies.people.page_texts.files import (
+    TEMPLATE,
+    content_of,
+    named_files,
+    suffix_of,
+)
 from cheaptalk.studies.study import StudyError
 from cheaptalk.yaml_files import as_block, as_yaml, parse_yaml
 
 FOLDER = "files"
 PATH = re.compile(rf"{FOLDER}/[0-9a-f]{{32}}\.[a-z]+")
 """Matches the paths of files in the library, relative to the laboratory's folder."""
+LAST = "last"
+"""Subfolder with the last file of each name."""
 Data = dict[str, Any]
 
 
@@ -29,10 +37,51 @@ def add_to_library(laboratory: Path, name: str, data: bytes) -> str:
         ValueError: the file is too large, or neither an image nor a template.
     """
     content_of(name, data)
-    path = f"{FOLDER}/{sha256(data).hexdigest()[:32]}{suffix_of(name)}"
-    with whole_path(laboratory / path) as partial:
-        partial.write_bytes(data)
+    path = _path_of(name, data)
+    for target in (path, *([f"{FOLDER}/{LAST}/{name}"] if "/" not in name else [])):
+        with whole_path(laboratory / target) as partial:
+            partial.write_bytes(data)
     return path
+
+
+def _path_of(name: str, data: bytes) -> str:
+    return f"{FOLDER}/{sha256(data).hexdigest()[:32]}{suffix_of(name)}"
+
+
+def last_files(laboratory: Path) -> dict[str, bytes]:
+    """Return the last file of each name in the library, in the order of the names."""
+    folder = laboratory / FOLDER / LAST
+    files = sorted(folder.iterdir()) if folder.is_dir() else []
+    return {file.name: file.read_bytes() for file in files}
+
+
+def remove_last(laboratory: Path, name: str) -> bool:
+    """Remove a name from the library, and return whether it was there; designs keep the file."""
+    if name not in last_files(laboratory):
+        return False
+    (laboratory / FOLDER / LAST / name).unlink()
+    return True
+
+
+def with_paths(text: str, laboratory: Path) -> str:
+    """Return a design in YAML with the paths of the library's files that it uses by name only."""
+    try:
+        missing = _missing(_people_of(text), laboratory)
+    except ValueError:
+        return text
+    for name, path in missing.items():
+        text = with_file(text, name, path)
+    return text
+
+
+def _missing(people: Mapping[str, Any], laboratory: Path) -> dict[str, str]:
+    """Return the paths of the library's files that a protocol uses without a path, by name."""
+    files, paths = people.get("files") or {}, {}
+    for name in dict.fromkeys(named_files(people)):
+        file = laboratory / FOLDER / LAST / name
+        if name not in files and "/" not in name and file.is_file():
+            paths[name] = _path_of(name, file.read_bytes())
+    return paths
 
 
 def with_contents(design: Mapping[str, Any], laboratory: Path | None) -> Data:
@@ -42,8 +91,11 @@ def with_contents(design: Mapping[str, Any], laboratory: Path | None) -> Data:
         StudyError: the design names another file, or the file is missing.
     """
     people = design.get("people")
-    files = people.get("files") if isinstance(people, Mapping) else None
+    files = (people.get("files") or {}) if isinstance(people, Mapping) else None
     if laboratory is None or not isinstance(people, Mapping) or not isinstance(files, Mapping):
+        return dict(design)
+    files = {**files, **_missing(people, laboratory)}
+    if not files:
         return dict(design)
     contents = {}
     for name, path in files.items():

@@ -32,6 +32,7 @@ from cheaptalk.studies.people.steps import (
 from cheaptalk.web.participants.admission.entry import EntryPages
 from cheaptalk.web.participants.admission.mturk import submission
 from cheaptalk.web.participants.correcting import text_version_of
+from cheaptalk.web.participants.exchange import rate_text, result_text
 from cheaptalk.web.participants.payments import PaymentBreakdown, breakdown_of, seed_of
 from cheaptalk.web.participants.people import Participant, Refused
 from cheaptalk.web.participants.restoration import session_of
@@ -92,6 +93,8 @@ class ParticipantPages(EntryPages):
             "expels": self.supervisor.ends_on_failure,
             "platform": self.protocol.recruitment.source in ("prolific", "mturk"),
             "pay": pay,
+            "rate_text": rate_text,
+            "result_text": result_text,
             "own": self._started_here(request, person),
         }
         room = person.visitor.room
@@ -234,7 +237,8 @@ class ParticipantPages(EntryPages):
         """Return the payment for the current visit, given how it ends."""
         endings = [*person.journey.endings[: visit - 1], ending]
         statement = statements(person.journey, endings, self._seed(person))[-1]
-        return breakdown_of(person.journey, statement)
+        played = {number: play["game"] for number, play in person.plays.items()}
+        return breakdown_of(person.journey, statement, played)
 
     def _end(self, person: Participant, stop: End) -> dict[str, Any]:
         payment = self._payment(person, stop.visit, stop.ending)

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 from cheaptalk.records import MatchRecord, Status
 from cheaptalk.records.descriptions import invalid
-from cheaptalk.rules import Chance
+from cheaptalk.rules import Chance, get_game
 from cheaptalk.studies.people.path import Journey
 from cheaptalk.studies.people.pay import Due, GamePay, Limit, Statement, game_pay
 from cheaptalk.studies.people.pay_rules import Pay, cents
@@ -50,7 +50,8 @@ class PaymentLine(NamedTuple):
         reason: the first part of the payment's key, such as ``game``.
         number: number of the game, or of correct answers for paid tasks.
         cents: the amount before limits; None for a game that was not selected for payment.
-        result, rate: the result of the game and its exchange rate, if they determine the amount.
+        result, unit, rate: the result of the game, its unit and its exchange rate, if they
+            determine the amount; no unit if the roles of the game have different ones.
         rounds: the rounds that were selected for payment, if any.
         bound: ``min`` or ``max`` if this limit of the bonus determines the amount, else empty.
     """
@@ -59,6 +60,7 @@ class PaymentLine(NamedTuple):
     number: int
     cents: int | None
     result: float | None = None
+    unit: str = ""
     rate: float | None = None
     rounds: tuple[int, ...] = ()
     bound: Literal["min", "max", ""] = ""
@@ -78,14 +80,20 @@ class PaymentBreakdown(NamedTuple):
     base: int
 
 
-def breakdown_of(journey: Journey, statement: Statement) -> PaymentBreakdown:
-    """Return the payment for a visit with the calculation of each amount."""
+def breakdown_of(
+    journey: Journey, statement: Statement, played: Mapping[int, str]
+) -> PaymentBreakdown:
+    """Return the payment for a visit with the calculation of each amount.
+
+    ``played`` are the names of the games by number.
+    """
     lines = [_line_of(due, statement) for due in statement.dues if due.reason != "game"]
     amounts = {due.key: due.earned for due in statement.dues}
     answers = {response.game: response.answer for response in journey.games}
     for number, paid in statement.games.items():
         amount = amounts[f"game/{number}"] if paid else None
-        lines.append(_line_of_game(journey.protocol.pay, number, amount, answers[number]))
+        line = _line_of_game(journey.protocol.pay, number, amount, answers[number])
+        lines.append(line._replace(unit=_unit_of(played[number])))
     lines.sort(key=lambda line: line.reason == "minimum")
     return PaymentBreakdown(lines, statement.limits, statement.total, statement.part("base"))
 
@@ -105,4 +113,9 @@ def _line_of_game(
     bound: Literal["min", "max", ""] = ""
     if unlimited != amount:
         bound = "max" if unlimited > amount else "min"
-    return PaymentLine("game", number, amount, result, rate, rounds, bound)
+    return PaymentLine("game", number, amount, result, "", rate, rounds, bound)
+
+
+def _unit_of(game: str) -> str:
+    first, *others = {*get_game(game).rules.payoff_units().values()}
+    return "" if others else first

@@ -10,6 +10,7 @@ from fastapi import HTTPException
 from fastapi.responses import Response
 from markupsafe import Markup
 
+from cheaptalk.players import PersonSeat
 from cheaptalk.studies.people.answers import Date, Recorded
 from cheaptalk.studies.people.page_texts.files import TEMPLATE, Image, image_of, suffix_of
 from cheaptalk.studies.people.page_texts.markdown import rendered
@@ -17,6 +18,7 @@ from cheaptalk.studies.people.page_texts.protocol_texts import AMOUNTS
 from cheaptalk.studies.people.page_texts.texts import filled, in_language
 from cheaptalk.studies.people.pay_rules import cents
 from cheaptalk.studies.people.protocol import Protocol
+from cheaptalk.studies.study import Study
 from cheaptalk.web.headers import STATIC_CACHING
 from cheaptalk.web.rooms.languages import Language
 
@@ -24,6 +26,13 @@ NO_ANSWER = "\u2013"
 """What a text contains for a question that was not answered."""
 IMAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 """Content security policy of images, so that an SVG image opened by itself runs no script."""
+
+
+def shortest_deadline(study: Study) -> float:
+    """Return the shortest deadline of all human players in seconds; 0 if none has a deadline."""
+    seats = [entry.form for entry in study.players.values()]
+    deadlines = [seat.deadline for seat in seats if isinstance(seat, PersonSeat)]
+    return min(filter(None, deadlines), default=0)
 
 
 class PageTexts(NamedTuple):

@@ -23,6 +23,7 @@ from cheaptalk.web.participants.pages import ParticipantPages
 from cheaptalk.web.participants.people import Participant, group_of
 from cheaptalk.web.participants.server import experiment_app, open_experiment
 from cheaptalk.web.participants.supervisor import Supervisor
+from cheaptalk.web.participants.texts import shortest_deadline
 from cheaptalk.web.previews.autopilot import (
     Autopilot,
     Earlier,
@@ -49,9 +50,18 @@ ID = "preview-{}"
 
 
 class PreviewPages(ParticipantPages):
-    """Participants' pages in a preview, which the console shows in frames."""
+    """Participants' pages in a preview, which the console shows in frames.
+
+    Attributes:
+        study: the study that is previewed, whose deadlines texts mention even if none applies.
+    """
 
     preview = True
+    study: Study
+
+    @property
+    def deadline(self) -> float:
+        return shortest_deadline(self.study)
 
     def _started_here(self, request: Request, person: Participant) -> bool:
         return True
@@ -80,6 +90,7 @@ class Preview:
         self.own = [new_name() for _ in range(settings.own)]
         self.links = Links(secrets.token_bytes(32))
         self.pages = PreviewPages(supervisor, self.links, address, study.name)
+        self.pages.study = study
         self.app: FastAPI = experiment_app(self.pages)
         self.notes: dict[str, str] = {}
         self.cast = Cast(self.experiment, settings, self.own)

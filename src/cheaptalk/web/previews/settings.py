@@ -199,7 +199,10 @@ def _previewed(form: RosterForm, settings: PreviewSettings, numbers: Iterator[in
 
 
 def _open_protocol(protocol: Protocol, settings: PreviewSettings) -> Protocol:
-    recruitment = protocol.recruitment.model_copy(update={"invited": None, "one_browser": False})
+    opened: dict[str, Any] = {"invited": None, "one_browser": False}
+    if protocol.recruitment.source == "code":
+        opened["source"] = "open"
+    recruitment = protocol.recruitment.model_copy(update=opened)
     limits: Limits = protocol.limits.model_copy(update={"hours": 0})
     changes: dict[str, Any] = {"recruitment": recruitment, "limits": limits, "keep_days": None}
     if not settings.timed:

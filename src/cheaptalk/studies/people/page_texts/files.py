@@ -142,7 +142,7 @@ def with_files(people: Any, folder: Path) -> Any:
     written = people.get("files") or {}
     if not isinstance(written, Mapping):
         return people
-    paths = {name: name for name in _named(people) if is_path(name)}
+    paths = {name: name for name in named_files(people)}
     paths |= {str(name): path for name, path in written.items()}
     files = {name: _content(name, path, folder) for name, path in paths.items()}
     return {**people, "files": files} if files else people
@@ -168,8 +168,12 @@ def _bytes_of(path: Path) -> bytes:
         return file.read(MAX_BYTES + 1)
 
 
+def named_files(people: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of the files that a protocol, as in a study file, uses."""
+    yield from filter(is_path, _named(people))
+
+
 def _named(people: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the names of files that a protocol, as in a study file, may use."""
     for key, value in people.items():
         match value:
             case str() if key in ("logo", "template"):

@@ -96,7 +96,7 @@ def _check_image(name: str, files: Mapping[str, str]) -> None:
     if name not in files or suffix_of(name) == TEMPLATE:
         raise ValueError(
             f"the image {shown(name)} is not among the study's files; put it into the folder of "
-            "the study file"
+            "the study file or, in the laboratory, upload it on the page Files"
         )
 
 
@@ -137,7 +137,8 @@ def _check_template(step: CustomPage, known: Iterable[str], files: Mapping[str, 
         if text is None:
             raise ValueError(
                 f"page: the template {shown(template)} is not among the study's files; put it into "
-                f"the folder of the study file, with a name that ends with {TEMPLATE}"
+                "the folder of the study file or, in the laboratory, upload it on the page Files, "
+                f"with a name that ends with {TEMPLATE}"
             )
         items = [item.name for item in step.items]
         name = template if is_path(template) else "template"

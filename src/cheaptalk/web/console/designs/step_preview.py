@@ -27,7 +27,7 @@ from cheaptalk.studies.study import Study
 from cheaptalk.web.console.designs.posted_form import StudyForm
 from cheaptalk.web.console.designs.study_form import FormReader
 from cheaptalk.web.participants.admission.entry import FOLDER, PAGE_STYLE
-from cheaptalk.web.participants.texts import PageTexts, day_text, plain_prose
+from cheaptalk.web.participants.texts import PageTexts, day_text, plain_prose, shortest_deadline
 from cheaptalk.web.rooms.languages import Language, languages
 from cheaptalk.web.rooms.pages import about, gist, templates
 
@@ -53,7 +53,13 @@ def render_step(study: Study, location: Location, code: str) -> str | None:
     pay = protocol.pay
     language = languages(pay.currency, points=pay.points)[code]
     environment = templates(language, FOLDER / "templates")
-    texts = PageTexts(protocol, language, 0, {}, lambda name: protocol.files.get(name, ""))
+    texts = PageTexts(
+        protocol,
+        language,
+        shortest_deadline(study),
+        {},
+        lambda name: protocol.files.get(name, ""),
+    )
     pages = [_values(study, protocol, page, texts) for page in _pages(step)]
     common = {
         "title": in_language(protocol.title, code) or study.name,

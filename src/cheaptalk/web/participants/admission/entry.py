@@ -15,14 +15,13 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
-from cheaptalk.players import PersonSeat
 from cheaptalk.studies.people.answers import RANGE
 from cheaptalk.studies.people.page_texts.texts import in_language
 from cheaptalk.studies.people.protocol import ANY_ID, Protocol
 from cheaptalk.web.participants.admission.mturk import SUBMIT_TO, mturk_host
 from cheaptalk.web.participants.people import Participant, Refused, missing_id, study_changed
 from cheaptalk.web.participants.supervisor import Supervisor
-from cheaptalk.web.participants.texts import Images, PageTexts, clock, day_text
+from cheaptalk.web.participants.texts import Images, PageTexts, clock, day_text, shortest_deadline
 from cheaptalk.web.posted import LoginThrottle, asker, posted_form
 from cheaptalk.web.rooms.addresses import Address
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links, new_name
@@ -72,9 +71,7 @@ class EntryPages(RoomPages):
     @property
     def deadline(self) -> float:
         """Shortest deadline of all human players in seconds; 0 if none has a deadline."""
-        seats = [entry.form for entry in self.experiment.study.players.values()]
-        deadlines = [seat.deadline for seat in seats if isinstance(seat, PersonSeat)]
-        return min(filter(None, deadlines), default=0)
+        return shortest_deadline(self.experiment.study)
 
     def render(
         self, request: Request, template: str, status: int = 200, me: str = "", **values: Any

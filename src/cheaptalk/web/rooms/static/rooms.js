@@ -126,25 +126,37 @@
   const made = (tag, set) => Object.assign(document.createElement(tag), set);
   const wrote = (input, number) => {
     const low = Number(input.dataset.low ?? -Infinity), high = Number(input.dataset.high ?? Infinity);
-    input.value = String(Math.round(Math.min(Math.max(number, low), high) * 100) / 100).replace(".", point);
+    const places = Math.max(2, input.dataset.step?.split(".")[1]?.length ?? 0);
+    input.value = String(Number(Math.min(Math.max(number, low), high).toFixed(places))).replace(".", point);
     input.dispatchEvent(new Event("input", { bubbles: true }));
   };
 
+  const KEYS = /^(Arrow|Page|Home$|End$| $)/;
   const caption = (input) => input.closest("label")?.querySelector("span") ?? input.closest("fieldset").querySelector("legend");
 
-  // Adds a slider below a field.
+  // Adds a slider below a field. It has no position while the field has no valid number; a click or key places it, also at the lower end.
   function slide(input) {
     if (!input.dataset.high) return;
     const high = Number(input.dataset.high), low = Number(input.dataset.low || 0);
     const by = input.dataset.step ?? (high - low > 1000 ? (high - low) / 200 : 1);
     const slider = made("input", { type: "range", min: low, max: high, step: by });
+    const prompt = input.parentElement.querySelector("[data-prompt]");
     const follow = () => {
-      const number = value(input);
-      slider.classList.toggle("untouched", Number.isNaN(number));
-      slider.value = Number.isNaN(number) ? low : number;
+      const number = value(input), untouched = Number.isNaN(number);
+      slider.classList.toggle("untouched", untouched);
+      slider.value = untouched ? low : number;
+      if (!prompt) return;
+      prompt.hidden = !untouched;
+      if (untouched) slider.setAttribute("aria-valuetext", prompt.textContent);
+      else slider.removeAttribute("aria-valuetext");
     };
+    const place = () => wrote(input, slider.value);
     slider.setAttribute("aria-label", caption(input).textContent);
-    slider.addEventListener("input", () => wrote(input, slider.value));
+    slider.addEventListener("input", place);
+    slider.addEventListener("click", () => { if (slider.matches(".untouched")) place(); });
+    slider.addEventListener("keydown", (event) => {
+      if (slider.matches(".untouched") && KEYS.test(event.key)) { event.preventDefault(); if (event.key === "End") slider.value = high; place(); }
+    });
     input.addEventListener("input", follow);
     follow();
     (input.closest("label") ?? input).after(slider);
