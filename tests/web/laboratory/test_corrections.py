@@ -127,7 +127,7 @@ async def test_researcher_reviews_and_applies_a_correction(lab: Site) -> None:
     assert "has no participants yet" in (await lab.get(f"{base}/corrections")).text
     await lab.comer("ann")
     await lab.post(f"{base}/design", f"{base}/design", text=CORRECTED, version="1")
-    review = await lab.post(f"{base}/launch")
+    review = await lab.get(f"{base}/launch")
     assert review.headers["location"].endswith("/corrections")
     page = (await lab.get(f"{base}/corrections")).text
     assert "<ins> did you do that</ins>" in page
@@ -145,6 +145,6 @@ async def test_researcher_reviews_and_applies_a_correction(lab: Site) -> None:
     await lab.post(f"{base}/design", f"{base}/design", text=changed, version="2")
     assert "people.pay.base: 1 was changed to 2" in (await lab.get(f"{base}/corrections")).text
     assert "people.pay.base: 1 was changed to 2" in (
-        await lab.post(f"{base}/launch", f"{base}/design")
+        await lab.post(f"{base}/launch", f"{base}/design", version="3")
     ).text.replace("People.", "people.")
     assert (await lab.post(f"{base}/corrections", reason="pay", version="3")).status_code == 400
