@@ -144,7 +144,7 @@ def console() -> set[Message]:
         found |= {(None, nouns(noun)) for noun in nouns_here}
     found |= {(None, nouns(noun)) for noun in counted_nouns(PACKAGE)}
     found |= {(None, text) for text in composed(PACKAGE)}
-    for path in (WEB / "console").rglob("*.py"):
+    for path in [*(WEB / "console").rglob("*.py"), WEB / "laboratory" / "study_status.py"]:
         found |= {(None, text) for text in _sentences(path.read_text(encoding="utf-8"))}
         found |= {message for message in extract(path) if isinstance(message[1], tuple)}
     return found | {(None, text) for text in _form_texts() if text}

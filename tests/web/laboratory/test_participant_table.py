@@ -3,11 +3,12 @@
 import re
 
 from cheaptalk.web.bots.pages import Page
-from tests.web.laboratory.lab import Site
+from tests.web.laboratory.lab import TEXT, Site
 from tests.web.laboratory.test_control_pages import BASE, act
 from tests.web.participants.comers import Comer
 
 CODES = re.compile(r'class="name"><a href="[^"]*/(\w+)"')
+LABEL = re.compile(r'<span class="label">(\w+)</span> (?:<b>)?([A-Z][^<]*\.)?')
 
 
 async def codes(lab: Site, query: str) -> list[str]:
@@ -62,3 +63,20 @@ async def test_links_and_actions_keep_filter_and_order(lab: Site) -> None:
     assert "Done for 2 participants." in shown
     assert "No participants match." in shown
     assert "3 paused" in shown
+
+
+async def test_state_of_recruitment_has_one_label_with_its_reason(lab: Site) -> None:
+    await lab.open_study(TEXT.replace("source: prolific", "source: prolific\n    places: 1"))
+    await lab.log_in()
+    await lab.comer("ann")
+
+    async def states() -> set[tuple[str, str]]:
+        """Return the label and the text after it on both pages with the state."""
+        pages = [(await lab.get(path)).text for path in (BASE, "/studies/people/overview")]
+        return {LABEL.search(page).groups() for page in pages}  # type: ignore[union-attr]
+
+    assert await states() == {("full", "All places are taken.")}
+    await lab.post(f"{BASE}/recruit", BASE, state="paused")
+    assert await states() == {("paused", "A researcher has paused recruitment.")}
+    await lab.post(f"{BASE}/pause", BASE)
+    assert await states() == {("paused", "All participants are paused.")}

@@ -24,7 +24,7 @@ from cheaptalk.web.console.participants.selection import (
 )
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
-from cheaptalk.web.laboratory.study_status import turnout
+from cheaptalk.web.laboratory.study_status import recruitment_stage, turnout
 from cheaptalk.web.participants.pages import completion_codes
 from cheaptalk.web.participants.payments import seed_of
 from cheaptalk.web.participants.people import Participant
@@ -73,6 +73,8 @@ class ParticipantPages:
         absent = [
             person for person in participants if not person.ending and not person.visitor.present
         ]
+        people = turnout(experiment)
+        stage, reason = recruitment_stage(experiment, people)
         steps = _steps(opened.supervisor)
         endings = Counter(person.ending for person in participants if person.ending)
         return visit.render(
@@ -88,7 +90,9 @@ class ParticipantPages:
             page=PAGE,
             absent=absent,
             prompts=_prompts(participants),
-            turnout=turnout(experiment),
+            turnout=people,
+            stage=stage,
+            reason=reason,
         )
 
     async def find(self, visit: CurrentVisit, name: str) -> Response:
