@@ -52,6 +52,7 @@ from cheaptalk.web.console.designs.pairings import PAIRINGS
 from cheaptalk.web.console.designs.rows import GRID_FIELDS, PERSON_FIELDS, about_step
 from cheaptalk.web.console.designs.study_form import STUDY
 from cheaptalk.web.console.designs.study_form_page import KINDS, SECTIONS, about_game
+from cheaptalk.web.console.participants.selection import STATES
 from cheaptalk.web.console.sentences import nouns
 from cheaptalk.web.console.translation import HtmlTranslation
 from cheaptalk.web.laboratory.staff import Role
@@ -152,7 +153,7 @@ def console() -> set[Message]:
 
 def _form_texts() -> Iterator[str]:
     """Yield names of states, and labels and descriptions of the study form's fields."""
-    yield from (*TABS, *Role, *ROLES.values(), *Stage, *RoomStage)
+    yield from (*TABS, *Role, *ROLES.values(), *Stage, *RoomStage, *STATES)
     yield from map(plain, (*get_args(Ending), *STEPS))
     yield from map(about_step, STEPS)
     yield from (*SECTIONS, *PAIRINGS.values(), *KINDS.values(), "Size and budget", "paused")

@@ -62,7 +62,7 @@ async def test_links_and_actions_keep_filter_and_order(lab: Site) -> None:
     shown = " ".join(Page((await lab.client.get(location)).text).words.split())
     assert "Done for 2 participants." in shown
     assert "No participants match." in shown
-    assert "3 paused" in shown
+    assert "Paused: 3" in shown
 
 
 async def test_state_of_recruitment_has_one_label_with_its_reason(lab: Site) -> None:
