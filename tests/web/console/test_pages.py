@@ -50,6 +50,7 @@ ROLES = {
     ("GET", "/studies/{name}/preview"): Role.RESEARCHER, ("POST", "/preview"): Role.RESEARCHER,
     ("GET", "/preview/{key}"): Role.RESEARCHER, ("POST", "/preview/{key}"): Role.RESEARCHER,
     ("GET", "/studies/{name}/participants/{code}/erase"): Role.RESEARCHER,
+    ("GET", "/studies/{name}/launch"): Role.RESEARCHER,
 }  # fmt: skip
 
 
