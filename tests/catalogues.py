@@ -61,6 +61,7 @@ from cheaptalk.web.console.designs.study_form_page import (
     SECTIONS,
     about_game,
 )
+from cheaptalk.web.console.participants.selection import STATES
 from cheaptalk.web.console.sentences import nouns
 from cheaptalk.web.console.translation import HtmlTranslation
 from cheaptalk.web.laboratory.staff import Role
@@ -153,7 +154,7 @@ def console() -> set[Message]:
         found |= {(None, nouns(noun)) for noun in nouns_here}
     found |= {(None, nouns(noun)) for noun in counted_nouns(PACKAGE)}
     found |= {(None, text) for text in composed(PACKAGE)}
-    for path in (WEB / "console").rglob("*.py"):
+    for path in [*(WEB / "console").rglob("*.py"), WEB / "laboratory" / "study_status.py"]:
         found |= {(None, text) for text in _sentences(path.read_text(encoding="utf-8"))}
         found |= {message for message in extract(path) if isinstance(message[1], tuple)}
     return found | {(None, text) for text in _form_texts() if text}
@@ -161,7 +162,7 @@ def console() -> set[Message]:
 
 def _form_texts() -> Iterator[str]:
     """Yield names of states, and labels and descriptions of the study form's fields."""
-    yield from (*TABS, *Role, *ROLES.values(), *Stage, *RoomStage)
+    yield from (*TABS, *Role, *ROLES.values(), *Stage, *RoomStage, *STATES)
     yield from map(plain, (*get_args(Ending), *STEPS))
     yield from map(about_step, STEPS)
     yield from map(about_answer, ANSWERS)

@@ -50,6 +50,7 @@ def test_plan_shows_steps_cost_and_obstacles_of_participants(
     people = {
         "title": {"en": "Money", "de": "Geld"},
         "recruitment": {"source": "prolific", "places": 4},
+        "codes": dict.fromkeys(("complete", "screened_out", "quota_full"), "C1"),
         "path": [{"consent": {"text": "Play."}}, {"games": {"max": 2}}],
         "pay": {"base": 1.5, "game": 0.25},
     }
@@ -68,6 +69,9 @@ def test_plan_shows_steps_cost_and_obstacles_of_participants(
         "Paying participants costs 8.00 USD for 4 places.",
         f"{shortage} Add instances, or the last participants cannot be matched.",
         "players.human: without a deadline, other participants may wait forever",
+        "people.codes has no completion code for failed_attention",
+        "people.codes has the same completion code for several endings",
+        "people.contact is missing",
         "1 text without a translation into 'de': path.0.consent.text",
         "",
         "Before a run:",

@@ -56,7 +56,7 @@ async def test_uploaded_files_become_part_of_the_launched_study(
     text = office.database.drafts.read("pilot").text
     assert [line for line in text.splitlines() if "files" not in line] == DESIGN.splitlines()
     assert (await browser.get("/form?change=pilot")).text.count("scheme.png: files/") == 2
-    launched = await browser.post("/studies/pilot/launch", "/studies/pilot/overview")
+    launched = await browser.post("/studies/pilot/launch", version="2")
     assert launched.status_code == 303
     study = load_study(tmp_path / "pilot.yaml")  # as in a run of the laboratory
     assert study.people is not None

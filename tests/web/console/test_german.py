@@ -13,6 +13,7 @@ from cheaptalk.studies.presets import preset_names
 from cheaptalk.styles.languages import Translations
 from cheaptalk.web.console import authentication
 from cheaptalk.web.console.designs import study_form_page
+from cheaptalk.web.console.sentences import sentences
 from tests.played import EVIL
 from tests.web.console.populated import populated
 
@@ -75,7 +76,7 @@ def marked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     original, several = Translations.gettext, Translations.ngettext
     monkeypatch.setattr(Translations, "gettext", gettext)
     monkeypatch.setattr(Translations, "ngettext", lambda *parts: mark(several(*parts)))
-    caches = (authentication._templates, study_form_page._templates)
+    caches = (authentication._templates, study_form_page._templates, sentences)
     for cache in caches:
         cache.cache_clear()
     yield

@@ -93,6 +93,7 @@ async def launch(keyboard: Keyboard) -> None:
     await keyboard.open(BASE)
     await keyboard.fill(BASE, "2")
     await keyboard.activate("[name=do][value=save]")
+    await keyboard.activate("a[href$='/launch']")
     await keyboard.activate("form[action$='/launch'] button", "Space")
 
 

@@ -53,6 +53,7 @@ ROLES = {
     ("GET", "/studies/{name}/participants/{code}/erase"): Role.RESEARCHER,
     ("GET", "/files"): Role.VIEWER, ("POST", "/files"): Role.RESEARCHER,
     ("POST", "/files/remove"): Role.RESEARCHER,
+    ("GET", "/studies/{name}/launch"): Role.RESEARCHER,
 }  # fmt: skip
 
 

@@ -218,3 +218,23 @@ def test_each_problem_of_a_design_is_one_sentence() -> None:
     assert problem.endswith("server's log for details.")
     several = StudyError.of([Problem(("seed",), "x", "is odd"), Problem((), "x", "is empty")])
     assert problems_of(several, "x") == ["Seed: is odd.", "Is empty."]
+
+
+async def test_chats_and_waiting_rooms_have_no_time_limit_unless_chosen(tmp_path: Path) -> None:
+    chat = {"when": "before", "seconds": 2}
+    games = [{"game": "bargaining", "fixed": {"horizon": 2, "money": 100, "chat": chat}}]
+    async with opened(tmp_path) as place:
+        browser = await place.office.log_in_as(Role.OWNER)
+        text = place.save(people_study([["people", "bot"]], games=games))
+        for fields, is_held in (({}, True), ({"timed": "on"}, False)):
+            page = await preview(browser, text, start="games", **fields)
+            assert ("Nothing has a time limit" in page) is is_held
+            shown = place.previews[-1]
+            (room,) = shown.experiment.room_manager.rooms.values()
+            async with asyncio.timeout(60):
+                while room.chat is None or room.chat.phase is None:
+                    await asyncio.sleep(0)
+                phase, first = room.chat.phase, room.chat.phase.until
+                while room.chat.phase is phase and phase.until < first + 0.5:
+                    await asyncio.sleep(0.01)
+            assert (room.chat.phase is phase) is is_held

@@ -11,6 +11,7 @@ from cheaptalk.records.people.corrections import TextChange, corrections_of, mad
 from cheaptalk.records.store import schema
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.lookup import stored_study
+from cheaptalk.web.bots.pages import Page
 from cheaptalk.web.laboratory.laboratory import CorrectsTexts
 from tests.web.laboratory.lab import STUDY, TEXT, Site, site
 
@@ -127,7 +128,7 @@ async def test_researcher_reviews_and_applies_a_correction(lab: Site) -> None:
     assert "has no participants yet" in (await lab.get(f"{base}/corrections")).text
     await lab.comer("ann")
     await lab.post(f"{base}/design", f"{base}/design", text=CORRECTED, version="1")
-    review = await lab.post(f"{base}/launch")
+    review = await lab.get(f"{base}/launch")
     assert review.headers["location"].endswith("/corrections")
     page = (await lab.get(f"{base}/corrections")).text
     assert "<ins> did you do that</ins>" in page
@@ -143,8 +144,38 @@ async def test_researcher_reviews_and_applies_a_correction(lab: Site) -> None:
 
     changed = CORRECTED.replace("base: 1", "base: 2")
     await lab.post(f"{base}/design", f"{base}/design", text=changed, version="2")
-    assert "people.pay.base: 1 was changed to 2" in (await lab.get(f"{base}/corrections")).text
+    assert "people.pay.base: 1 was changed to 2" in await words(lab, f"{base}/corrections")
     assert "people.pay.base: 1 was changed to 2" in (
-        await lab.post(f"{base}/launch", f"{base}/design")
+        await lab.post(f"{base}/launch", f"{base}/design", version="3")
     ).text.replace("People.", "people.")
     assert (await lab.post(f"{base}/corrections", reason="pay", version="3")).status_code == 400
+
+
+async def test_design_lists_all_changes_and_restores_the_launched_version(lab: Site) -> None:
+    await lab.open_study()
+    await lab.log_in()
+    await lab.comer("ann")
+    base = f"/studies/{STUDY.name}"
+    assert "Restore the launched version" not in await words(lab, f"{base}/design")
+    changed = CORRECTED.replace("base: 1", "base: 2").replace("I am 18", "I am 21")
+    changed = changed.replace("text: 4", "text: 5").replace("rate: 0.01", "rate: 0.02")
+    await lab.post(f"{base}/design", f"{base}/design", text=changed, version="1")
+    for page in ("design", "corrections"):
+        shown = await words(lab, f"{base}/{page}")
+        rules = shown.partition("changes rules of the launched study.")[2]
+        assert "people.pay.base: 1 was changed to 2" in rules
+        assert "people.pay.bonus.0.rate: 0.01 was changed to 0.02" in rules
+        assert "Step 3 (survey): items.feedback.text" in rules
+        assert "Step 1 (consent): statements" in rules, rules
+    await lab.post(f"{base}/restore", f"{base}/design", version="2")
+    draft = lab.laboratory.database.drafts.read(STUDY.name)
+    assert (draft.text, draft.version) == (TEXT, 3)
+    stale = await lab.post(f"{base}/restore", f"{base}/design", version="3")
+    assert stale.status_code == 303
+    await lab.post(f"{base}/design", f"{base}/design", text=changed, version="3")
+    assert (await lab.post(f"{base}/restore", f"{base}/design", version="3")).status_code == 409
+    assert lab.laboratory.database.drafts.read(STUDY.name).text == changed
+
+
+async def words(lab: Site, path: str) -> str:
+    return " ".join(Page((await lab.get(path)).text).words.split())

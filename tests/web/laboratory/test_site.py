@@ -18,7 +18,7 @@ from tests.web.participants.comers import BOT, people_study
 async def test_study_is_launched_completed_paid_once_and_erased(tmp_path: Path, lab: Site) -> None:
     await lab.log_in()
     await lab.post("/new-study", "/new-study", name=STUDY.name, text=TEXT)
-    launched = await lab.post(f"/studies/{STUDY.name}/launch")
+    launched = await lab.post(f"/studies/{STUDY.name}/launch", version="1")
     assert launched.headers["location"].startswith("/console/studies/people/participants")
     ann, bob = await lab.participant("id-of-ann"), await lab.participant("id-of-bob")
     listing = (await lab.get("/studies/people/participants")).text

@@ -136,6 +136,7 @@ def _people_lines(participants: ct.studies.ParticipantPreview | None) -> Iterato
         yield participants.shortage
     for label in participants.without_deadline:
         yield f"players.{label}: without a deadline, other participants may wait forever"
+    yield from participants.missing_settings
     yield from participants.translation_lines
 
 

@@ -8,6 +8,7 @@ from cheaptalk.rules import Game, counted
 from cheaptalk.studies.people.page_texts.texts import missing_translations
 from cheaptalk.studies.people.pay import visit_cents
 from cheaptalk.studies.people.protocol import Protocol
+from cheaptalk.studies.people.recruiting import setting_checks
 from cheaptalk.studies.plans.designs import StudyDesign, design_of
 from cheaptalk.studies.plans.plan import Plan, PlanLike, plan_of
 
@@ -26,6 +27,7 @@ class ParticipantPreview(NamedTuple):
         cost: a sentence on the cost of paying the participants.
         shortage: a warning if the plan has too few seats for all participants, else empty.
         without_deadline: labels of human players without a deadline, who may thus block others.
+        missing_settings: sentences on settings that the recruitment platform requires.
         untranslated: locations of the texts that are missing in a language, by language code.
     """
 
@@ -36,6 +38,7 @@ class ParticipantPreview(NamedTuple):
     cost: str
     shortage: str
     without_deadline: list[str]
+    missing_settings: list[str]
     untranslated: dict[str, list[str]]
 
     @property
@@ -68,6 +71,7 @@ def preview_participants(planned: PlanLike) -> ParticipantPreview | None:
             for label, seat in seats.items()
             if isinstance(seat, PersonSeat) and seat.deadline is None
         ],
+        [check.problem for check in setting_checks(protocol) if not check.passed],
         untranslated(protocol),
     )
 

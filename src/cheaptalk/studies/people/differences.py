@@ -32,22 +32,34 @@ ADVICE = (
 )
 
 
+class RuleChange(NamedTuple):
+    """A changed rule: its location in the study file, and what has changed."""
+
+    location: str
+    problem: str
+
+
 class Differences(NamedTuple):
     """The differences between two versions of a study.
 
     Attributes:
         texts: the changed texts and other contents of pages, in order.
         settings: names of changed settings that can change at any time.
-        rule: a sentence about the first changed rule; empty if no rule has changed.
+        rules: the changed rules, in order.
     """
 
     texts: list[TextChange]
     settings: list[str]
-    rule: str
+    rules: list[RuleChange]
+
+    @property
+    def rule(self) -> str:
+        """A sentence about the first changed rule; empty if no rule has changed."""
+        return f"{self.rules[0].location}: {self.rules[0].problem}; {ADVICE}" if self.rules else ""
 
     @property
     def any(self) -> bool:
-        return bool(self.texts or self.settings or self.rule)
+        return bool(self.texts or self.settings or self.rules)
 
 
 @dataclass(frozen=True)
@@ -93,9 +105,12 @@ def differences(old: BaseModel, new: BaseModel) -> Differences:
         if isinstance(item, _Text)
     ]
     settings = [_written(new, item.location) for item in found if isinstance(item, _Setting)]
-    rules = (item for item in found if isinstance(item, _Rule))
-    rule = next((f"{_written(old, item.location)}: {item.problem}" for item in rules), "")
-    return Differences(texts, settings, f"{rule}; {ADVICE}" if rule else "")
+    rules = [
+        RuleChange(_written(old, item.location), item.problem)
+        for item in found
+        if isinstance(item, _Rule)
+    ]
+    return Differences(texts, settings, rules)
 
 
 def _written(part: BaseModel, location: Location) -> str:

@@ -35,6 +35,22 @@ class SettingCheck(NamedTuple):
     passed: bool
     ending: str = ""
 
+    @property
+    def problem(self) -> str:
+        """A sentence for a check that failed, which names the setting in the study file."""
+        match self.name:
+            case "code":
+                return f"people.codes has no completion code for {self.ending}"
+            case "distinct_codes":
+                return "people.codes has the same completion code for several endings"
+            case "prolific_url":
+                return "people.recruitment.return_url doesn't lead to Prolific"
+            case "sona_url":
+                return "people.recruitment.return_url has no completion URL of SONA"
+            case "worker_id":
+                return "people.recruitment.id_parameter replaces MTurk's worker ID; omit it"
+        return f"people.{self.name} is missing"
+
 
 def platform_fields(protocol: Protocol, address: str) -> list[PlatformField]:
     """Return what to enter on the study's platform; ``address`` is that of its pages.

@@ -194,7 +194,8 @@ class Visit:
         the user's language and with the given values.
         """
         signer, shown = self.authentication.signer, self.text(notice) % values
-        query = f"?said={signer.dumps(shown, salt=self.csrf)}" if notice else ""
+        mark = "&" if "?" in path else "?"
+        query = f"{mark}said={signer.dumps(shown, salt=self.csrf)}" if notice else ""
         return self._with_cookie(RedirectResponse(self.link(path) + query, 303))
 
     def notice(self) -> str:

@@ -12,7 +12,13 @@ from fastapi.responses import Response
 from cheaptalk.records.people.corrections import MadeCorrection, TextChange, made_corrections
 from cheaptalk.studies.people.differences import Differences
 from cheaptalk.web.console.authentication import STUDY, Authentication, CurrentVisit
-from cheaptalk.web.console.study_pages import check_design, version_in
+from cheaptalk.web.console.study_pages import (
+    check_design,
+    conflict_page,
+    is_restorable,
+    version_in,
+)
+from cheaptalk.web.laboratory.drafts import Conflict
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
 
@@ -70,6 +76,7 @@ class CorrectionPages:
     def add(self, authentication: Authentication) -> None:
         authentication.add_page(f"{STUDY}/corrections", self.review, Role.VIEWER)
         authentication.add_action(f"{STUDY}/corrections", self.apply, Role.RESEARCHER)
+        authentication.add_action(f"{STUDY}/restore", self.restore, Role.RESEARCHER)
 
     async def review(self, visit: CurrentVisit, name: str) -> Response:
         """Compare the design with the launched study, and list earlier corrections."""
@@ -91,6 +98,7 @@ class CorrectionPages:
             draft=draft,
             invalid=checked.problem,
             found=found,
+            restorable=await asyncio.to_thread(is_restorable, self.laboratory, draft),
             texts=[shown_change(change) for change in found.texts] if found else [],
             made=[
                 (correction, [shown_change(change) for change in correction.changes])
@@ -120,3 +128,15 @@ class CorrectionPages:
         await self.laboratory.correct(draft.name, draft.text, visit.account.name, reason)
         visit.record("corrected texts", draft.name, version=version, reason=reason)
         return visit.go(f"/studies/{draft.name}/corrections", "The correction was applied.")
+
+    def restore(self, visit: CurrentVisit, name: str) -> Response:
+        """Make the launched version the design again, as a new version of it."""
+        launched = self.laboratory.launched(name)
+        if launched is None:
+            raise HTTPException(409, "This study wasn't launched, so no version can be restored.")
+        try:
+            after = self.drafts.replace(name, launched, version_in(visit.form), visit.account.name)
+        except Conflict as conflict:
+            return conflict_page(visit, conflict)
+        notice = "The launched version was restored as version %(version)s."
+        return visit.go(f"/studies/{name}/design", notice, version=after.version)

@@ -1,4 +1,4 @@
-"""Console pages for launching a study, and its Matches, Transcripts and Data tabs."""
+"""Console pages of a study: its Matches, Transcripts and Data tabs."""
 
 import asyncio
 from urllib.parse import quote
@@ -15,7 +15,7 @@ from cheaptalk.styles.writing import PLAIN
 from cheaptalk.text import capital
 from cheaptalk.web.console.authentication import STUDY, Authentication, CurrentVisit
 from cheaptalk.web.console.study_pages import check_design
-from cheaptalk.web.laboratory.laboratory import CorrectsTexts, Laboratory
+from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.participants.pages import completion_codes
 from cheaptalk.web.rooms.rooms import Stage
@@ -45,7 +45,6 @@ class StudyRunPages:
         self.laboratory = laboratory
 
     def add(self, authentication: Authentication) -> None:
-        authentication.add_action(f"{STUDY}/launch", self.launch, Role.RESEARCHER)
         authentication.add_page(f"{STUDY}/matches", self.matches, Role.VIEWER)
         authentication.add_action(f"{STUDY}/run", self.run, Role.RESEARCHER)
         authentication.add_action(f"{STUDY}/budget", self.budget, Role.RESEARCHER)
@@ -58,16 +57,6 @@ class StudyRunPages:
             f"{STUDY}/data/{{file}}/delete", self.delete_output, Role.RESEARCHER
         )
         authentication.add_action(f"{STUDY}/identities", self.identities, Role.RESEARCHER)
-
-    async def launch(self, visit: CurrentVisit, name: str) -> Response:
-        draft = self.laboratory.database.drafts.read(name)
-        try:
-            study = await self.laboratory.launch(draft.name, draft.text)
-        except CorrectsTexts:
-            return visit.go(f"/studies/{draft.name}/corrections")
-        visit.record("launched", draft.name, version=draft.version)
-        tab = "matches" if study.people is None else "participants"
-        return visit.go(f"/studies/{draft.name}/{tab}", "The study was launched.")
 
     async def matches(self, visit: CurrentVisit, name: str) -> Response:
         draft = self.laboratory.database.drafts.read(name)

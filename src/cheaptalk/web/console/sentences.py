@@ -7,7 +7,7 @@ are translated, too; names and quotations from studies stay as they are.
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from babel.messages.pofile import read_po
@@ -32,6 +32,8 @@ COUNT = re.compile(r"(\d{1,3}(?:,\d{3})*) (.*[^\W\d_])")
 """A number of things, such as 1,200 matches."""
 LOCATED = re.compile(r"([\w.-]+(?: [\w.-]+)?)(:?) (.+)", re.DOTALL)
 """A message with the name of the study, file or field that it is about."""
+MAX_CACHED = 10_000
+"""Translated sentences that are cached, because a search compares a sentence with all templates."""
 SEPARATORS = [re.compile(pattern) for pattern in (r"(?<=[.?!]) ", "; ", r", (?:or )?")]
 """Separators of the parts of a message, the strongest first."""
 
@@ -68,6 +70,7 @@ class Sentences:
                         self.plurals[text.removeprefix(NUM)] = (one, several)
             elif GAP in message:
                 self.templates.append(Template(message, _pattern(message)))
+        self._translated = lru_cache(MAX_CACHED)(self._translation)
         self.templates.sort(key=lambda template: -len(template.message.replace(GAP, "")))
 
     def translated(self, sentence: str) -> str:
@@ -75,6 +78,9 @@ class Sentences:
 
         The first letter and the full stop may be missing in the catalogue.
         """
+        return self._translated(sentence)
+
+    def _translation(self, sentence: str) -> str:
         return self._known(sentence) or self._in_parts(sentence) or sentence
 
     def _known(self, sentence: str) -> str:

@@ -25,6 +25,7 @@ from cheaptalk.web.console.correction_pages import CorrectionPages
 from cheaptalk.web.console.designs.study_editor import StudyEditor
 from cheaptalk.web.console.errors import sentence, status_of
 from cheaptalk.web.console.file_pages import FilePages
+from cheaptalk.web.console.launch_pages import LaunchPages
 from cheaptalk.web.console.participants.control_pages import ControlPages
 from cheaptalk.web.console.participants.participant_pages import ParticipantPages
 from cheaptalk.web.console.participants.pay_pages import PayPages
@@ -128,6 +129,7 @@ def make_console(laboratory: Laboratory, code: str, title: str, hasher: Password
         ParticipantPages,
         ControlPages,
         PayPages,
+        LaunchPages,
         StudyRunPages,
         StudyPreviews,
     ):

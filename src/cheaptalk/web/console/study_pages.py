@@ -161,8 +161,7 @@ class StudyPages:
         )
 
     async def _changed(self, draft: Draft) -> bool:
-        launched = await asyncio.to_thread(self.laboratory.launched, draft.name)
-        return launched is not None and launched != draft.text
+        return await asyncio.to_thread(is_restorable, self.laboratory, draft)
 
     async def _standing(self, name: str) -> StudyStatus | None:
         try:
@@ -180,6 +179,8 @@ class StudyPages:
             tab="design",
             draft=draft,
             problem=read.problem,
+            found=self.laboratory.changes(draft.name, read.study) if read.study else None,
+            restorable=await self._changed(draft),
             standing=await self._standing(draft.name),
         )
 
@@ -220,6 +221,11 @@ class StudyPages:
         except Conflict as conflict:
             return _delete_page(visit, conflict.current, await self._standing(name), 409)
         return visit.go("/", "%(title)s was deleted.", title=name)
+
+
+def is_restorable(laboratory: Laboratory, draft: Draft) -> bool:
+    """Return whether a design differs from the launched version of its study."""
+    return laboratory.launched(draft.name) not in (None, draft.text)
 
 
 def conflict_page(visit: Visit, conflict: Conflict) -> Response:

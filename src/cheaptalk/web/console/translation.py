@@ -40,6 +40,8 @@ LITERAL = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 READABLE = re.compile(r"[^\W\d_]{2}")
 SENTENCE = re.compile(r"(?:[A-Z][a-z]|[^\W\d_].* |.* [^\W\d_]).*", re.DOTALL)
 """Text in an expression that people read: capitalised, or of several words."""
+NUMBERED_STEP = re.compile(r"people\.path\.(\d+)\.(\w+)\.?(.*)")
+"""The location of a step without a name in a study file, whose steps count from 0."""
 UNREAD = re.compile(r"<(?:script|style|textarea)\b.*?</(?:script|style|textarea)>", re.DOTALL)
 """Elements whose content is no text."""
 
@@ -76,6 +78,7 @@ def templates(language: Language, *folders: Path) -> jinja2.Environment:
         "fixed": language.fixed,
         "game_title": lambda name: text(game_title(name)),
         "moment": partial(_moment, language=language),
+        "place": place_of,
         "plain": lambda name: text(plain(name)),
         "prose": lambda written: pages.prose(text(written)),
         "readable": partial(_readable, language=language),
@@ -123,6 +126,33 @@ def _readable(value: object, language: Language) -> str:
         case list() | tuple():
             return ", ".join(_readable(part, language) for part in value)
     return str(value)
+
+
+class Place(NamedTuple):
+    """A location in a study file.
+
+    Attributes:
+        step: number of the step, from 1; 0 outside the path or if the step is named.
+        kind: the kind of step, such as consent.
+        rest: the location in the step, or the whole location outside numbered steps.
+    """
+
+    step: int
+    kind: str
+    rest: str
+
+
+def place_of(location: str) -> Place:
+    """Return a written location with the step's number from 1, as people count.
+
+    >>> place_of("people.path.0.consent.text")
+    Place(step=1, kind='consent', rest='text')
+    >>> place_of("people.pay.base")
+    Place(step=0, kind='', rest='people.pay.base')
+    """
+    if match := NUMBERED_STEP.fullmatch(location):
+        return Place(int(match[1]) + 1, match[2], match[3])
+    return Place(0, "", location)
 
 
 class Part(NamedTuple):

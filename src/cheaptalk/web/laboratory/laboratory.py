@@ -24,7 +24,7 @@ from cheaptalk.web.laboratory.designs import read_design
 from cheaptalk.web.laboratory.folder import Folder
 from cheaptalk.web.laboratory.outputs import Outputs
 from cheaptalk.web.laboratory.runs import Runs
-from cheaptalk.web.laboratory.study_status import turnout
+from cheaptalk.web.laboratory.study_status import recruitment_stage, turnout
 from cheaptalk.web.participants.correcting import correct_texts
 from cheaptalk.web.participants.server import identities_path, make_experiment, open_experiment
 from cheaptalk.web.participants.supervisor import Supervisor
@@ -218,9 +218,10 @@ class Laboratory:
         if name not in self.open:
             return await self.runs.status(name)
         experiment = self.open[name].supervisor.experiment
-        stage = Stage.FULL if experiment.quotas.full else Stage(experiment.state)
+        people = turnout(experiment)
+        stage, reason = recruitment_stage(experiment, people)
         status = await self.runs.statuses.get(name)
-        return replace(status, stage=stage, people=turnout(experiment))
+        return replace(status, stage=stage, reason=reason, people=people)
 
     async def remove(self, name: str) -> None:
         """Delete a launched study, unless it has active participants or a run in progress."""

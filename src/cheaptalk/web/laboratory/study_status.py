@@ -3,7 +3,7 @@
 import asyncio
 
 from cheaptalk.records import Store, StoreNotFound
-from cheaptalk.studies.status import StudyStatus, Turnout, counted_status
+from cheaptalk.studies.status import Stage, StudyStatus, Turnout, counted_status
 from cheaptalk.web.laboratory.folder import Folder
 from cheaptalk.web.participants.experiment import Experiment
 
@@ -51,3 +51,18 @@ def turnout(experiment: Experiment) -> Turnout:
         currency=payments.currency,
         payments=payments,
     )
+
+
+def recruitment_stage(experiment: Experiment, people: Turnout) -> tuple[Stage, str]:
+    """Return whether newcomers are admitted to a study, and the reason if they are not, or ""."""
+    if experiment.state == "closed":
+        return Stage.CLOSED, ""
+    if experiment.suspended is not None:
+        return Stage.PAUSED, "All participants are paused."
+    if experiment.state == "paused":
+        return Stage.PAUSED, "A researcher has paused recruitment."
+    if experiment.quotas.full:
+        return Stage.FULL, "All places are taken."
+    if people.payments.exceeds_budget:
+        return Stage.PAUSED, "Recruitment is paused because of the budget."
+    return Stage.OPEN, ""

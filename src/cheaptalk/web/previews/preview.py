@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import secrets
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -38,7 +39,7 @@ from cheaptalk.web.rooms.rooms import Stage
 
 LOG = logging.getLogger(__name__)
 CASTING_SECONDS = 0.2
-"""Interval at which bots are sent to tables where the researcher waits."""
+"""Interval at which bots are sent to tables where the researcher waits, and clocks are held."""
 PAUSE_SECONDS = 0.05
 """Interval at which a page that waits for the autopilot looks at its progress."""
 MOST_BOTS = 200
@@ -275,7 +276,23 @@ class Preview:
                         await self._new_bot(code)
             except CheaptalkError:
                 LOG.exception("the bots of a preview cannot take their seats")
+            if not self.settings.timed:
+                self._hold_clocks()
             await asyncio.sleep(CASTING_SECONDS)
+
+    def _hold_clocks(self) -> None:
+        """Start the clocks of chats and waiting rooms again before they run out."""
+        now = time.time()
+        for person in self.cast.people():
+            if person.waits_since:
+                person.waits_since = now
+        for room in self.experiment.room_manager.rooms.values():
+            chat = room.chat
+            if chat is not None and chat.phase is not None:
+                seconds = chat.log.settings.seconds
+                if chat.phase.until - now < seconds / 2:
+                    chat.phase.until = now + seconds
+                    chat.wake()
 
     @property
     def _is_grouped(self) -> bool:

@@ -1,13 +1,15 @@
 """The console's actions on participants of a running study: advance, replace, extend and pause."""
 
 from collections.abc import Awaitable, Callable
+from typing import Annotated
 
-from fastapi import HTTPException
+from fastapi import HTTPException, Query
 from fastapi.responses import Response
 
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.web.console.authentication import Authentication, CurrentVisit
 from cheaptalk.web.console.participants.participant_pages import PARTICIPANTS, message
+from cheaptalk.web.console.participants.selection import Selection
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.participants.control import Control
@@ -45,7 +47,9 @@ class ControlPages:
         visit.record("resumed the study", name)
         return visit.go(f"/studies/{name}/participants", "All participants are resumed.")
 
-    async def act(self, visit: CurrentVisit, name: str) -> Response:
+    async def act(
+        self, visit: CurrentVisit, name: str, selection: Annotated[Selection, Query()]
+    ) -> Response:
         """Apply an action to a participant, or to the selected ones for whom it is possible."""
         action = visit.form.get("action", "")
         codes = [*dict.fromkeys(value for key, value in visit.pairs if key == "code")]
@@ -60,17 +64,18 @@ class ControlPages:
             except CheaptalkError as error:
                 problems.append((code, error))
         done = len(codes) - len(problems)
+        table = f"/studies/{name}/participants"
+        shown = table + selection.query(after=selection.after)
         if not problems:
             notice = visit.language.counted(
                 "Done for %(num)s participant.", "Done for %(num)s participants.", done
             )
-            only = f"/{codes[0]}" if len(codes) == 1 else ""
-            return visit.go(f"/studies/{name}/participants{only}", notice)
+            return visit.go(f"{table}/{codes[0]}" if len(codes) == 1 else shown, notice)
         code, problem = problems[0]
         if len(codes) == 1:
             raise problem
         return visit.go(
-            f"/studies/{name}/participants",
+            shown,
             "Done for %(done)s of %(total)s participants. Not possible for %(problem)s.",
             done=done,
             total=len(codes),

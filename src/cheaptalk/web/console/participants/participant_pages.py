@@ -15,16 +15,21 @@ from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.people.steps import Attention
 from cheaptalk.web.console.authentication import STUDY, Authentication, CurrentVisit
 from cheaptalk.web.console.participants.monitor import activity_of
+from cheaptalk.web.console.participants.selection import (
+    PAGE,
+    STATES,
+    Selection,
+    select,
+    status_of,
+)
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
-from cheaptalk.web.laboratory.study_status import turnout
+from cheaptalk.web.laboratory.study_status import recruitment_stage, turnout
 from cheaptalk.web.participants.pages import completion_codes
 from cheaptalk.web.participants.payments import seed_of
 from cheaptalk.web.participants.people import Participant
 from cheaptalk.web.participants.supervisor import MISSED, Supervisor
 
-PAGE = 100
-"""Participants per page."""
 PARTICIPANTS = f"{STUDY}/participants"
 PARTICIPANT = f"{PARTICIPANTS}/{{code}}"
 MAX_MESSAGE_LENGTH = 2_000
@@ -56,8 +61,7 @@ class ParticipantPages:
         self,
         visit: CurrentVisit,
         name: str,
-        status: Annotated[str, Query(alias="at")] = "",
-        after: Annotated[int, Query(ge=0, le=10**9)] = 0,
+        selection: Annotated[Selection, Query()],
     ) -> Response:
         opened = self.laboratory.open.get(name)
         self.laboratory.database.drafts.read(name)
@@ -66,27 +70,29 @@ class ParticipantPages:
             return visit.render("no_people.html.jinja", broken=broken)
         experiment = opened.supervisor.experiment
         participants = list(experiment.people.values())
-        selected = [person for person in participants if status in ("", status_of(person))]
         absent = [
             person for person in participants if not person.ending and not person.visitor.present
         ]
+        people = turnout(experiment)
+        stage, reason = recruitment_stage(experiment, people)
+        steps = _steps(opened.supervisor)
+        endings = Counter(person.ending for person in participants if person.ending)
         return visit.render(
             "people.html.jinja",
             experiment=experiment,
-            steps=_steps(opened.supervisor),
-            endings=Counter(participant.ending for participant in participants),
+            steps=steps,
+            endings=endings,
             link_to=f"{self._address(visit)}/s/{name}{experiment.protocol.link}",
-            people=selected[after : after + PAGE],
-            total=len(selected),
-            at=status,
-            after=after,
+            selected=select(experiment, selection),
+            selection=selection,
+            choices=[*steps, *endings],
+            states=STATES,
             page=PAGE,
-            status_of=status_of,
-            activity_of=activity_of,
             absent=absent,
             prompts=_prompts(participants),
-            turnout=turnout(experiment),
-            earned=earned_by,
+            turnout=people,
+            stage=stage,
+            reason=reason,
         )
 
     async def find(self, visit: CurrentVisit, name: str) -> Response:
@@ -115,7 +121,9 @@ class ParticipantPages:
             state=visit.text(state),
         )
 
-    async def message_all(self, visit: CurrentVisit, name: str) -> Response:
+    async def message_all(
+        self, visit: CurrentVisit, name: str, selection: Annotated[Selection, Query()]
+    ) -> Response:
         text, supervisor = message(visit), self.laboratory.supervisor(name)
         people = supervisor.experiment.people.values()
         active = [participant for participant in people if participant.ending is None]
@@ -123,7 +131,7 @@ class ParticipantPages:
             await supervisor.send_message(participant, text)
         visit.record("sent a message to all participants", name, people=len(active))
         return visit.go(
-            f"/studies/{name}/participants",
+            f"/studies/{name}/participants{selection.query(after=selection.after)}",
             visit.language.counted(
                 "The message was sent to %(num)s participant.",
                 "The message was sent to %(num)s participants.",
@@ -213,20 +221,6 @@ class ParticipantPages:
     ) -> Response:
         visit.record(action, name, participant=code)
         return visit.go(f"/studies/{name}/participants/{code}", notice, **values)
-
-
-def earned_by(participant: Participant) -> int:
-    """Return the cents that a participant has earned in games over all visits.
-
-    Games that were not selected for payment are excluded when the visit has ended.
-    """
-    plays = participant.plays.values()
-    return sum(play.get("cents") or 0 for play in plays if play.get("paid") is not False)
-
-
-def status_of(participant: Participant) -> str:
-    """Return a participant's current step or, after the visit, how it ended."""
-    return participant.ending or participant.journey.stop.name
 
 
 def _steps(supervisor: Supervisor) -> dict[str, Counter[str]]:
