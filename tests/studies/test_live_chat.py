@@ -167,7 +167,8 @@ def test_wide_tables_count_chat_and_messages(store: Store, tmp_path: Path, chat:
         "end", "complete", (), [{**play, "seat": "alice"}, {"game": "x", "state": "timed_out"}]
     )
     ct.export(store, "small", tmp_path / "out", "otree")
-    (line,) = csv.DictReader((tmp_path / "out" / "all_apps_wide.csv").open(encoding="utf-8"))
+    written = (tmp_path / "out" / "all_apps_wide.csv").read_text(encoding="utf-8")
+    (line,) = csv.DictReader(written.splitlines())
     own = [line.text or "" for line in record.chat if line.actor == "alice"]
     sent = [(answer.action or {}).get("message") or "" for answer in record.answers
             if answer.actor == "alice"]  # fmt: skip

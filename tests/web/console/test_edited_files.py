@@ -1,11 +1,15 @@
 """Study files that the study form changes."""
 
+from pathlib import Path
+
 from cheaptalk.studies.presets import preset_names, preset_text
 from cheaptalk.studies.study import Study
 from cheaptalk.web.console.designs.edited_files import edited_file
 from cheaptalk.web.console.designs.posted_form import StudyForm
 from cheaptalk.web.console.designs.study_form import check_form, filled_form
 from cheaptalk.yaml_files import parse_yaml
+from tests.web.console.office import opened
+from tests.web.console.test_study_form import PostedForm
 
 SHORT = """\
 name: pilot   # of May
@@ -51,3 +55,26 @@ def test_changed_step_leaves_the_others_as_written() -> None:
     assert edited.startswith(SHORT.partition("    - consent")[0]), "comments are kept"
     assert "    - games\n" in edited
     assert Study.model_validate(parse_yaml(edited)) == checked.study
+
+
+async def test_edited_study_file_and_form_show_the_same_study(tmp_path: Path) -> None:
+    async with opened(tmp_path) as office:
+        browser = await office.log_in_as()
+        office.database.drafts.create("pilot", SHORT, "ada")
+        fields = dict(PostedForm((await browser.get("/form?change=pilot")).text).pairs)
+        assert fields["file"] == SHORT
+        text = SHORT.replace("Hello", "Good day  # friendlier")
+        edited = fields | {"file": text, "people.title": "ignored"}
+        page = (await browser.post("/form", "/account", **edited, do="check")).text
+        shown = dict(PostedForm(page).pairs)
+        assert (shown["people.path.0.text"], shown["people.title"]) == ("Good day", "")
+        both = shown | {"people.path.0.statements": "I agree."}
+        answer = await browser.post("/form/file", "/account", **both)
+        assert answer.status_code == 200
+        assert "statements: [I agree.]" in answer.text
+        await browser.post("/form", "/account", **edited, do="save")
+        assert office.database.drafts.read("pilot").text == text
+        bad = fields | {"file": "name: ["}
+        refused = await browser.post("/form", "/account", **bad, do="save")
+        assert refused.status_code == 422
+        assert office.database.drafts.read("pilot").text == text

@@ -31,11 +31,11 @@ async def test_preview_button_shows_the_unsaved_step(tmp_path: Path) -> None:
         assert token is not None
         fields = dict(form_of(parse_yaml(preset_text("trust"))).pairs())
         fields |= {"csrf": token[1], "preview-language": "de", "step": "0"}
-        fields |= {"people.path.0.text": "Hello", "people.path.0.text.de": "Guten Tag"}
+        fields |= {"people.path.0.text.en": "Hello", "people.path.0.text.de": "Guten Tag"}
         page = await browser.client.post(f"{ROOT}/form/preview", data=fields)
         assert page.status_code == 200
         assert "Guten Tag" in page.text
         assert "Ich stimme zu" in page.text
-        fields["people.path.0.text"] = "{placeholder}"
+        fields["people.path.0.text.en"] = "{placeholder}"
         page = await browser.client.post(f"{ROOT}/form/preview", data=fields)
         assert page.status_code == 422

@@ -137,3 +137,33 @@ def test_study_form_updates_counts_and_adds_rows_without_a_reload(
         await tab.write(text)
 
     browse(tmp_path / "profile", visit)
+
+
+def test_form_previews_reorders_and_restores_steps(tmp_path: Path) -> None:
+    shown = "document.querySelector('.shown-step iframe').srcdoc.includes"
+    names = "[...document.querySelectorAll('[data-step] > summary b')].map(b => b.textContent)"
+    order = ("1. Consent,2. Instructions", "1. Instructions,2. Consent")
+    drag = """(() => {
+      const [first, second] = document.querySelectorAll('[data-step] > summary');
+      for (const [place, type] of [[second, 'dragstart'], [first, 'dragover'], [first, 'drop']])
+        place.dispatchEvent(new DragEvent(type, { bubbles: true, cancelable: true }));
+    })()"""
+
+    async def visit(tab: Tab) -> None:
+        async with served_laboratory(tmp_path) as (_, url):
+            await log_in(tab, f"{url}/console")
+            await tab.visit(f"{url}/console/form?preset=trust", 1280)
+            await tab.run("document.querySelector('[data-step]').open = true")
+            await tab.until(f"{shown}('This study examines')")
+            consent = "document.getElementById('f-people.path.0.text.en')"
+            await tab.run(f"({consent}.focus(), {consent}.select())")
+            await tab.write("Please read this.")
+            await tab.until(f"{shown}('Please read this.')")
+            await tab.run(drag)
+            await tab.until(f"{names}.join().startsWith('{order[1]}')")
+            await tab.run("document.querySelector('[data-undo]').click()")
+            await tab.until(f"{names}.join().startsWith('{order[0]}')")
+            assert await tab.run(f"{consent}.value") == "Please read this."
+            await tab.send("Page.navigate", url="about:blank")
+
+    browse(tmp_path / "profile", visit)
