@@ -472,10 +472,12 @@ def test_arbitrary_forms_can_be_rendered(pairs: list[tuple[str, str]], on_top: b
     assert render_counts(checked)
 
 
-def test_copied_step_follows_the_original() -> None:
+def test_copied_steps_and_questions_get_names_of_their_own() -> None:
     item = {"items__0__name": "a", "items__0__ask": "?"}
     sent = form({**step(0, "survey", **item), **step(1, "games")})
     assert sent.apply("copy-people.path.0") == "people.path.1"
-    kinds = [(row["kind"], row.get("items.0.ask")) for row in sent.rows["people.path"]]
-    assert kinds[0] == kinds[1]
-    assert kinds[2][0] == ["games"]
+    assert sent.apply("copy-people.path.1.items.0") == "people.path.1.items.1"
+    assert sent.apply("add-people.path", "survey") == "people.path.3"
+    path = study_in(check_form(sent)).people.path  # type: ignore[union-attr]
+    assert [step.called for step in path] == ["survey", "survey_2", "games", "survey_3"]
+    assert [item.name for item in path[1].parts[0]] == ["a", "a_2"]

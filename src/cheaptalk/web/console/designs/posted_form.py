@@ -1,7 +1,8 @@
 """The texts of the study form, as typed, and changes of its lists."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from itertools import count
 from typing import TypeAlias
 
 from cheaptalk.studies.people.page_texts.texts import CODE, FIRST
@@ -14,6 +15,7 @@ from cheaptalk.web.console.designs.step_rows import (
     new_question,
     new_step,
     place_steps,
+    step_name,
 )
 
 Pairs: TypeAlias = list[tuple[str, str]]
@@ -118,20 +120,21 @@ class StudyForm:
         if deed == "add":
             name = name if match[3] is None else f"{name}.{match[3]}"
             return self._add(name, added)
-        count = len(self.rows[name]) if name in self.rows else self.members(name)
-        if match[3] is None or number >= count:
+        size = len(self.rows[name]) if name in self.rows else self.members(name)
+        if match[3] is None or number >= size:
             return ""
-        order = [*range(count)]
+        order = [*range(size)]
         if deed == "remove":
             order.remove(number)
             self._reorder(name, order)
             return ""
-        if deed == "copy" and count < MAX_ROWS:
+        if deed == "copy" and size < MAX_ROWS:
             order.insert(number + 1, number)
             self._reorder(name, order)
+            self._rename(name, number + 1)
             return f"{name}.{number + 1}"
         target = {"up": number - 1, "down": number + 1}.get(deed, _number(to))
-        if deed == "copy" or not 0 <= target < count:
+        if deed == "copy" or not 0 <= target < size:
             return ""
         order.insert(target, order.pop(number))
         self._reorder(name, order)
@@ -147,10 +150,20 @@ class StudyForm:
             texts, inner = self.at(name)
             relist(texts, inner, order)
 
+    def _rename(self, name: str, number: int) -> None:
+        """Give a copied step or question a name of its own."""
+        if name == PATH:
+            names = [step_name(row) for row in self.rows[PATH]]
+            self.rows[PATH][number]["name"] = [free_name(names[number], names)]
+        elif name.endswith(".items"):
+            texts, inner = self.at(name)
+            names = [last_text(texts, f"{inner}.{n}.name") for n in range(members(texts, inner))]
+            texts[f"{inner}.{number}.name"] = [free_name(names[number], names)]
+
     def _add(self, name: str, added: str) -> str:
         rows = self.rows.get(name)
-        count = self.members(name) if rows is None else len(rows)
-        if count >= MAX_ROWS:
+        size = self.members(name) if rows is None else len(rows)
+        if size >= MAX_ROWS:
             return ""
         if rows is None:
             texts, inner = self.at(name)
@@ -159,22 +172,38 @@ class StudyForm:
                 if added not in QUESTION_TEMPLATES:
                     return ""
                 member = {f".{key}": text for key, text in new_question(added, texts).items()}
-            texts |= {f"{inner}.{count}{rest}": values for rest, values in member.items()}
-            return f"{name}.{count}"
+            texts |= {f"{inner}.{size}{rest}": values for rest, values in member.items()}
+            return f"{name}.{size}"
         if name == PLAYERS:
             rows.append({})
-            return f"{name}.{count}.kind"
+            return f"{name}.{size}.kind"
         if name == GAMES and added:
             rows.append({"game": [added]})
-            return f"{name}.{count}"
+            return f"{name}.{size}"
         return self._add_step(added) if name == PATH and added in STEP_TEMPLATES else ""
 
     def _add_step(self, kind: str) -> str:
         rows = self.rows[PATH]
         last = bool(rows) and rows[-1]["kind"] == ["debrief"] and kind != "debrief"
         number = len(rows) - last
-        rows.insert(number, new_step(kind))
+        row = new_step(kind)
+        if kind in (names := [step_name(row) for row in rows]):
+            row["name"] = [free_name(kind, names)]
+        rows.insert(number, row)
         return f"{PATH}.{number}"
+
+
+def free_name(name: str, names: Collection[str]) -> str:
+    """Return a name with the first number that makes it differ from others.
+
+    >>> free_name("survey", ["survey", "survey_2"]), free_name("age_2", ["age_2"])
+    ('survey_3', 'age_3')
+    """
+    stem, _, number = name.rpartition("_")
+    if not number.isdecimal():
+        stem, number = name, "1"
+    numbered = (f"{stem}_{n}" for n in count(int(number) + 1))
+    return next(new for new in numbered if new not in names)
 
 
 def _number(text: str) -> int:

@@ -100,6 +100,11 @@ def new_step(kind: str) -> Row:
     return step_row(kind, STEP_TEMPLATES[kind], "after" if kind == "quiz" else "")
 
 
+def step_name(row: Row) -> str:
+    """Return the name of a step in records; by default, its kind."""
+    return last_text(row, "name").strip() or last_text(row, "kind")
+
+
 def new_question(kind: str, row: Row) -> Row:
     """Return the texts of a new question for a step."""
     names = {last_text(row, f"items.{n}.name") for n in range(members(row, "items"))}
