@@ -89,7 +89,7 @@ def test_budgets_halt_a_study_and_resume_without_them_finishes(tmp_path: Path) -
             kept_back = (at_once + 1 + count_uncounted(store)) * max(each)
             assert allowed - kept_back <= sum(each) <= allowed + at_once * max(each)
             assert "live" in Books.read(store).statuses
-            Run(studies(model, tmp_path, instances)[1], store).finish()
+            Run(studies(model, tmp_path, instances)[1], store).resume(3)
             books = Books.read(store)
             assert audit(books, hostile.account) == []
             assert books.statuses.total() == 4 * instances
