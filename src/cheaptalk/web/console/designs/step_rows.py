@@ -9,7 +9,7 @@ from typing import Any
 from cheaptalk.rules import counted, suggest
 from cheaptalk.rules.errors import Location
 from cheaptalk.studies.people.answers import KINDS
-from cheaptalk.studies.people.page_texts.texts import in_language
+from cheaptalk.studies.people.page_texts.texts import FIRST, in_language
 from cheaptalk.studies.people.steps import STEPS, Games, Step, read_step, write_step
 from cheaptalk.web.console.designs.fields import Field, Row, fields_of, last_text
 from cheaptalk.web.console.designs.nested import members
@@ -122,28 +122,33 @@ def place_steps(rows: Sequence[Row], moved: Sequence[int]) -> None:
             rows[number]["around"] = ["before" if number < games else "after"]
 
 
-def summary_of_step(row: Row) -> list[str]:
-    """Return the extent of a step and its names, or the beginning of its text.
+def extent_of_step(row: Row) -> list[str]:
+    """Return the numbers of a step's pages and questions.
 
-    >>> summary_of_step({"kind": ["survey"], "items.0.name": ["a"], "items.1.name": ["b"]})
+    >>> extent_of_step({"kind": ["survey"], "items.0.name": ["a"], "items.1.name": ["b"]})
     ['2 questions']
-    >>> summary_of_step({"kind": ["debrief"], "text": ["Thank you.\\n\\nThe study is over."]})
-    ['Thank you.']
     """
-    parts = [
+    return [
         counted(number, noun)
         for name, noun in (("pages", "page"), ("items", "question"))
         if (number := members(row, name))
     ]
-    parts += [text for name in ("name", "design") if (text := last_text(row, name))]
+
+
+def names_in_step(row: Row) -> list[str]:
+    """Return a step's name and treatments or, without them, the beginning of its text.
+
+    >>> names_in_step({"kind": ["debrief"], "text": ["Thank you.\\n\\nThe study is over."]})
+    ['Thank you.']
+    """
     treatments = (last_text(row, f"treatments.{n}.key") for n in range(members(row, "treatments")))
-    parts += filter(None, [", ".join(filter(None, treatments))])
-    if parts:
-        return parts
+    names = [last_text(row, "name"), ", ".join(filter(None, treatments))]
+    if any(names) or extent_of_step(row):
+        return [*filter(None, names)]
     texts = (
-        in_language({name[len(key) + 1 :]: last_text(row, name) for name in names} or "", "en")
+        in_language({name[len(key) + 1 :]: last_text(row, name) for name in fields}, FIRST)
         for key in ("title", "text")
-        if (names := [name for name in row if name == key or name.startswith(f"{key}.")])
+        if (fields := [name for name in row if name == key or name.startswith(f"{key}.")])
     )
     first = next((text.strip() for text in texts if text.strip()), "").partition("\n")[0]
     short = first if len(first) <= LONGEST_SUMMARY else f"{first[:LONGEST_SUMMARY]}…"

@@ -39,8 +39,9 @@ from cheaptalk.web.console.designs.step_rows import (
     about_answer,
     about_step,
     advanced_settings,
+    extent_of_step,
+    names_in_step,
     step_fields,
-    summary_of_step,
 )
 from cheaptalk.web.console.designs.study_forecast import Size, no_estimate_reason, size_of
 from cheaptalk.web.console.designs.study_form import STUDY, CheckedForm
@@ -170,7 +171,8 @@ def _templates(language: Language) -> Environment:
             text(plain(field.display_text(value))) if field.kind == "choice" else value
         ),
         "prefixed": lambda name, prefix: prefix + name,
-        "summary_of_step": summary_of_step,
+        "extent_of_step": extent_of_step,
+        "names_in_step": names_in_step,
         "about_game": about_game,
         "parameters": parameters,
         "last_text": last_text,
